@@ -1,0 +1,399 @@
+//! Effects: reversible registrations, their records and the handle to one.
+
+use crate::{
+    BoxError, BoxFuture, Context, Disposed, EffectError, FiberId, Inactive,
+    bucket::AnyBucket,
+    contain::contained,
+    done::Done,
+    fiber::FiberCell,
+    frames::{self, Frame},
+    ordered::Ordered,
+    service::AnyProvided,
+    shared::Shared,
+    span,
+    sync::{Arc, Mutex},
+    task::Control,
+    waits::Target,
+};
+use std::{
+    borrow::Cow,
+    fmt,
+    future::poll_fn,
+    pin::{Pin, pin},
+    task::{Context as Cx, Poll},
+    time::Duration,
+};
+
+/// How long one step of a teardown may take before it is given up, unless its effect says otherwise.
+pub const DEFAULT_LIMIT: Duration = Duration::from_secs(10);
+
+pub(crate) type UndoFuture = BoxFuture<'static, Result<(), BoxError>>;
+
+/// A disposer that has not run yet.
+#[doc(hidden)]
+pub struct Disposer {
+    pub(crate) run: Box<dyn FnOnce() -> UndoFuture + Send>,
+    pub(crate) limit: Duration,
+}
+
+/// What undoes an effect.
+pub(crate) enum Undo {
+    Listener(Arc<dyn AnyBucket>, i64),
+    Child(FiberId),
+    Service(Arc<dyn AnyProvided>),
+    Run(Box<Disposer>),
+    Group(Box<Group>),
+    /// A task: aborted, then waited for until its future is dropped.
+    Task(Arc<Control>, Arc<Done>),
+    /// Something that only waits to be told.
+    Signal(Arc<Done>),
+    /// Being undone; everybody waits for the same end.
+    Wait(Arc<Done>),
+    /// Being started to be undone on some thread; who comes meanwhile leaves a `Done` here.
+    Busy(Option<Arc<Done>>),
+}
+
+/// An effect that is made of other effects.
+pub(crate) struct Group {
+    pub(crate) children: Ordered<u64, ()>,
+    /// Present while the set-up runs.
+    pub(crate) setup: Option<Arc<Setup>>,
+}
+
+/// The set-up of a group, shared between it and the group's teardown.
+pub(crate) struct Setup {
+    pub(crate) over: Arc<Done>,
+    /// Its result, when the teardown began before the set-up had ended.
+    pub(crate) late: Mutex<Option<Disposer>>,
+}
+
+pub(crate) struct Record {
+    pub(crate) undo: Undo,
+    pub(crate) label: Label,
+    /// The effect that it is part of, 0 for none.
+    pub(crate) group: u64,
+}
+
+/// What an effect is called in `inspect()`.
+#[derive(Clone)]
+pub(crate) enum Label {
+    On(&'static str),
+    Provide(&'static str),
+    Plugin,
+    Named(Cow<'static, str>),
+}
+
+impl fmt::Display for Label {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Label::On(event) => write!(f, "ctx.on({event:?})"),
+            Label::Provide(service) => write!(f, "ctx.provide({service:?})"),
+            Label::Plugin => f.write_str("ctx.plugin()"),
+            Label::Named(name) => f.write_str(name),
+        }
+    }
+}
+
+/// A handle to one registration. Dropping it keeps the registration, which ends with its plugin at the latest.
+#[derive(Clone)]
+pub struct Effect {
+    shared: Arc<Shared>,
+    cell: Arc<FiberCell>,
+    id: u64,
+}
+
+impl Effect {
+    pub(crate) fn new(ctx: &Context, id: u64) -> Self {
+        Effect { shared: ctx.shared().clone(), cell: ctx.cell().clone(), id }
+    }
+
+    /// Undoes the effect and waits until nothing of it runs any more. Everybody who disposes it waits for the same end.
+    ///
+    /// Called from code that this very disposal waits for (the listener itself, its task or disposer, a dependant of the
+    /// service), and from any synchronous listener, it only requests.
+    ///
+    /// # Cancel safety
+    /// Dropping the future stops only the waiting.
+    pub async fn dispose(&self) -> Disposed {
+        let Some(done) = self.shared.undo(self.cell.id, self.id) else { return Disposed::default() };
+        self.shared.help();
+        poll_fn(|cx| {
+            if done.fired() || self.shared.would_wait_for_caller(Target::Effect(self.cell.id, self.id)) {
+                return Poll::Ready(());
+            }
+            done.poll(cx)
+        })
+        .await;
+        done.report()
+    }
+
+    /// Requests what [`dispose`](Effect::dispose) does and returns at once.
+    pub fn cancel(&self) {
+        self.shared.undo(self.cell.id, self.id);
+    }
+
+    /// Gives the disposer of this effect another limit than [`DEFAULT_LIMIT`]. Other kinds of effects keep theirs.
+    pub fn with_limit(self, limit: Duration) -> Self {
+        let mut fibers = self.shared.fibers.lock();
+        let record = fibers.get_mut(self.cell.id).and_then(|data| data.effects.get_mut(self.id));
+        if let Some(Record { undo: Undo::Run(disposer), .. }) = record {
+            disposer.limit = limit;
+        }
+        drop(fibers);
+        self
+    }
+
+    /// Whether it is still registered and not being undone.
+    pub fn is_live(&self) -> bool {
+        let fibers = self.shared.fibers.lock();
+        let record = fibers.get(self.cell.id).and_then(|data| data.effects.get(self.id));
+        record.is_some_and(|record| !matches!(record.undo, Undo::Wait(_) | Undo::Busy(_)))
+    }
+}
+
+impl fmt::Debug for Effect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Effect({} of {})", self.id, self.cell.label())
+    }
+}
+
+/// How a disposer ends: with nothing, or with a result whose error is reported.
+pub trait Outcome: sealed::Outcome {}
+
+mod sealed {
+    use super::BoxError;
+
+    pub trait Outcome: Send + 'static {
+        fn outcome(self) -> Result<(), BoxError>;
+    }
+
+    impl Outcome for () {
+        fn outcome(self) -> Result<(), BoxError> {
+            Ok(())
+        }
+    }
+
+    impl<E: Into<BoxError> + Send + 'static> Outcome for Result<(), E> {
+        fn outcome(self) -> Result<(), BoxError> {
+            self.map_err(Into::into)
+        }
+    }
+}
+
+impl Outcome for () {}
+
+impl<E: Into<BoxError> + Send + 'static> Outcome for Result<(), E> {}
+
+/// What the set-up of an effect leaves to be done: nothing, or an async disposer.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot undo an effect",
+    label = "neither `()` nor an async disposer",
+    note = "end the set-up with `Ok(())` or with `Ok(async move || {{ .. }})`"
+)]
+pub trait Cleanup: Send + 'static + sealed_cleanup::Cleanup {}
+
+mod sealed_cleanup {
+    use super::Disposer;
+
+    pub trait Cleanup {
+        fn disposer(self) -> Option<Disposer>;
+    }
+}
+
+impl sealed_cleanup::Cleanup for () {
+    fn disposer(self) -> Option<Disposer> {
+        None
+    }
+}
+
+impl Cleanup for () {}
+
+impl<F, Fut> sealed_cleanup::Cleanup for F
+where
+    F: FnOnce() -> Fut + Send + 'static,
+    Fut: Future<Output: Outcome> + Send + 'static,
+{
+    fn disposer(self) -> Option<Disposer> {
+        Some(Disposer::new(self))
+    }
+}
+
+impl<F, Fut> Cleanup for F
+where
+    F: FnOnce() -> Fut + Send + 'static,
+    Fut: Future<Output: Outcome> + Send + 'static,
+{
+}
+
+impl Disposer {
+    pub(crate) fn new<F, Fut>(undo: F) -> Self
+    where
+        F: FnOnce() -> Fut + Send + 'static,
+        Fut: Future<Output: Outcome> + Send + 'static,
+    {
+        let run = Box::new(move || {
+            let future = undo();
+            Box::pin(async move { sealed::Outcome::outcome(future.await) }) as UndoFuture
+        });
+        Disposer { run, limit: DEFAULT_LIMIT }
+    }
+}
+
+impl Context {
+    /// Registers what undoes something that the plugin did; `undo` runs once, when the effect is disposed or the plugin
+    /// unloads, within [`DEFAULT_LIMIT`] unless [`Effect::with_limit`] says otherwise.
+    ///
+    /// # Errors
+    /// The context is inactive; `undo` is dropped without being run. Where the thing itself may be refused, do it inside
+    /// of [`effect_with`](Context::effect_with).
+    pub fn effect<F, Fut>(&self, label: impl Into<Cow<'static, str>>, undo: F) -> Result<Effect, Inactive>
+    where
+        F: FnOnce() -> Fut + Send + 'static,
+        Fut: Future<Output: Outcome> + Send + 'static,
+    {
+        self.add_effect(label.into(), Disposer::new(undo))
+    }
+
+    fn add_effect(&self, label: Cow<'static, str>, disposer: Disposer) -> Result<Effect, Inactive> {
+        let mut fibers = self.shared().fibers.lock();
+        let data = match fibers.accepting(self, "create an effect") {
+            Ok(data) => data,
+            Err(inactive) => {
+                drop(fibers);
+                return Err(inactive);
+            }
+        };
+        let id = self.shared().next_seq();
+        let undo = Undo::Run(Box::new(disposer));
+        data.add(id, Record { undo, label: Label::Named(label), group: self.group() });
+        drop(fibers);
+        Ok(Effect::new(self, id))
+    }
+
+    /// Makes an effect out of others. What `setup` registers through the context it is given belongs to the effect and is
+    /// undone with it, newest first; the disposer that it may return is run before them.
+    ///
+    /// A teardown that begins during the set-up waits for its end and then undoes all of it, so that nothing acquired is
+    /// lost.
+    ///
+    /// # Errors
+    /// The context is inactive, or the set-up failed or panicked: then what it had registered is undone already.
+    ///
+    /// # Cancel safety
+    /// Dropping the future ends the set-up at its current await and requests the undoing of what it had registered.
+    pub async fn effect_with<F, Fut, C>(
+        &self,
+        label: impl Into<Cow<'static, str>>,
+        setup: F,
+    ) -> Result<Effect, EffectError>
+    where
+        F: FnOnce(Context) -> Fut,
+        Fut: Future<Output = Result<C, BoxError>>,
+        C: Cleanup,
+    {
+        let label = label.into();
+        let running = self.begin_group(label.clone())?;
+        let inside = self.in_group(running.id);
+        let frame = Frame { effect: running.id, fiber: self.cell().id };
+        let span = span::wanted().then(|| span::of(self.cell()));
+        let mut future = pin!(async { setup(inside).await });
+        let ended = poll_fn(|cx| poll_inside(future.as_mut(), frame, span.as_ref(), cx)).await;
+        let failed = |source| EffectError::Setup { label: label.to_string(), plugin: self.cell().label(), source };
+        match ended {
+            Ok(Ok(cleanup)) => Ok(running.complete(sealed_cleanup::Cleanup::disposer(cleanup))),
+            Ok(Err(error)) => {
+                let _ = running.complete(None).dispose().await;
+                Err(failed(error))
+            }
+            Err(panic) => {
+                let _ = running.complete(None).dispose().await;
+                Err(failed(format!("panicked: {panic}").into()))
+            }
+        }
+    }
+
+    fn begin_group(&self, label: Cow<'static, str>) -> Result<Running<'_>, Inactive> {
+        let setup = Arc::new(Setup { over: Done::new(1), late: Mutex::default() });
+        let mut fibers = self.shared().fibers.lock();
+        let data = fibers.accepting(self, "create an effect")?;
+        let id = self.shared().next_seq();
+        let group = Group { children: Ordered::default(), setup: Some(setup.clone()) };
+        let undo = Undo::Group(Box::new(group));
+        data.add(id, Record { undo, label: Label::Named(label), group: self.group() });
+        drop(fibers);
+        Ok(Running { ctx: self, id, setup: Some(setup) })
+    }
+}
+
+fn poll_inside<F: Future>(
+    future: Pin<&mut F>,
+    frame: Frame,
+    span: Option<&tracing::Span>,
+    cx: &mut Cx<'_>,
+) -> Poll<Result<F::Output, String>> {
+    let polled = contained(|| {
+        let inside = frames::enter(frame);
+        let polled = match span {
+            None => future.poll(cx),
+            Some(span) => span.in_scope(|| future.poll(cx)),
+        };
+        inside.leave();
+        polled
+    });
+    match polled {
+        Ok(polled) => polled.map(Ok),
+        Err(panic) => {
+            frames::take_panicked();
+            Poll::Ready(Err(panic))
+        }
+    }
+}
+
+/// A set-up under way; dropped early it undoes what there is.
+struct Running<'c> {
+    ctx: &'c Context,
+    id: u64,
+    setup: Option<Arc<Setup>>,
+}
+
+impl Running<'_> {
+    fn complete(mut self, cleanup: Option<Disposer>) -> Effect {
+        self.end(cleanup);
+        Effect::new(self.ctx, self.id)
+    }
+
+    /// Hands the disposer to the group, or to the teardown that waits for it.
+    fn end(&mut self, cleanup: Option<Disposer>) {
+        let Some(setup) = self.setup.take() else { return };
+        let shared = self.ctx.shared();
+        let mut fibers = shared.fibers.lock();
+        let mut data = fibers.get_mut(self.ctx.cell().id);
+        let open = match data.as_mut().and_then(|data| data.effects.get_mut(self.id)) {
+            Some(Record { undo: Undo::Group(group), .. }) => {
+                group.setup = None;
+                data
+            }
+            _ => None,
+        };
+        match (open, cleanup) {
+            (Some(data), Some(cleanup)) => {
+                let id = shared.next_seq();
+                let label = Label::Named("cleanup".into());
+                data.add(id, Record { undo: Undo::Run(Box::new(cleanup)), label, group: self.id });
+            }
+            (None, Some(cleanup)) => *setup.late.lock() = Some(cleanup),
+            (_, None) => {}
+        }
+        drop(fibers);
+        setup.over.fire();
+    }
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        if self.setup.is_some() {
+            self.end(None);
+            self.ctx.shared().undo(self.ctx.cell().id, self.id);
+        }
+    }
+}

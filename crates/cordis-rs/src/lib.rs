@@ -1,0 +1,105 @@
+//! A plugin host: everything is a plugin, plugins meet through services and typed events, and every registration is a
+//! reversible effect owned by the plugin that made it.
+//!
+//! A plugin is an `async fn` that is given a [`Context`]. What it registers there (listeners, services, effects, tasks,
+//! child plugins) goes when its [`Fiber`] is disposed, newest first, and when `dispose().await` returns nothing of it runs
+//! any more. Plugins that need a service start when it is there and are reloaded when it changes.
+//!
+//! Modules in reading order: keys and dispatch (`event`, `on`, `dispatch`, `call`, `waterfall`), registrations (`bucket`,
+//! `effect`), services (`service`, `needs`, `view`), plugins and fibers (`plugin`, `fiber`, `fibers`, `decide`, `pump`,
+//! `load`, `teardown`), scopes (`scope_key`, `scope`, `layers`), and what looks at them (`inspect`, `meta`).
+
+#![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used))]
+
+mod contain;
+mod name;
+mod ordered;
+mod runtime;
+mod sync;
+mod table;
+
+mod event;
+mod listener;
+mod on;
+
+mod bucket;
+mod call;
+mod dispatch;
+mod register;
+mod route;
+mod waterfall;
+
+mod disposed;
+mod done;
+mod effect;
+mod frames;
+mod waits;
+
+mod needs;
+mod service;
+mod view;
+
+mod decide;
+mod fiber;
+mod fibers;
+mod load;
+mod plugin;
+mod pump;
+mod shared;
+mod teardown;
+
+mod entries;
+mod layers;
+mod scope;
+mod scope_key;
+
+mod app;
+mod context;
+mod registry;
+mod task;
+mod timer;
+
+mod error;
+mod inspect;
+pub mod keys;
+pub mod meta;
+mod span;
+
+#[cfg(feature = "catalog")]
+pub mod catalog;
+#[cfg(feature = "log")]
+pub mod log;
+#[cfg(feature = "testing")]
+pub mod testing;
+
+pub use app::{App, Unmet};
+pub use context::Context;
+pub use dispatch::At;
+pub use disposed::{Disposed, HeldService, StillRunning};
+pub use effect::{Cleanup, DEFAULT_LIMIT, Effect, Outcome};
+pub use entries::{AnonymousEntries, Duplicate, EntryUndo, NamedEntries};
+pub use error::{
+    ContextDisposed, EffectError, Failure, Failures, FiberError, Gone, Inactive, ListenError, ListenerPanic,
+    MountError, NoRuntime, ProvideError, ScopeError, SharedError, UpdateError,
+};
+pub use event::{Announce, Bail, Emit, Event, Mode, Parallel, Serial, Waterfall};
+pub use fiber::{Fiber, State};
+pub use fibers::FiberId;
+pub use inspect::{EffectNode, FiberNode, Inspection, NeedNode};
+pub use layers::{Layer, LayerError, LayerUndo, Layers};
+pub use needs::Needs;
+pub use on::On;
+pub use plugin::{Apply, Define, FnPlugin, Plugin, PluginId, define};
+pub use registry::{Registry, Runtime};
+pub use scope::Scope;
+pub use scope_key::{ParentBinding, ScopeKey};
+pub use service::{Handle, Key, Lease, Optional};
+pub use timer::{Debounce, Throttle, Ticks};
+pub use view::{Intercept, Merge, Realm};
+pub use waterfall::{Next, Run};
+
+/// Any error, at the points where plugins of different authors meet.
+pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// A boxed future that may borrow for `'a`.
+pub type BoxFuture<'a, T> = std::pin::Pin<Box<dyn Future<Output = T> + Send + 'a>>;

@@ -1,0 +1,194 @@
+//! One run of a plugin's body.
+
+use crate::{
+    BoxError, BoxFuture, FiberId, State,
+    contain::contained,
+    decide::After,
+    disposed::Disposed,
+    error::SharedError,
+    fibers::Loaded,
+    frames::{self, Frame},
+    service::AnyProvided,
+    shared::Shared,
+    span,
+    sync::Arc,
+};
+use std::task::{Context as Cx, Poll, Waker};
+
+type Body = BoxFuture<'static, Result<(), BoxError>>;
+
+/// A running body, dropped at its next await when the load is cancelled.
+pub(crate) struct Load {
+    shared: Arc<Shared>,
+    id: FiberId,
+    number: u32,
+    body: Option<Body>,
+    span: Option<tracing::Span>,
+}
+
+impl Load {
+    pub(crate) fn new(shared: Arc<Shared>, id: FiberId, number: u32, body: Body) -> Self {
+        let span = if span::wanted() {
+            let cell = shared.fibers.lock().get(id).map(|data| data.cell.clone());
+            cell.map(|cell| span::of(&cell))
+        } else {
+            None
+        };
+        Load { shared, id, number, body: Some(body), span }
+    }
+
+    pub(crate) fn poll(&mut self, cx: &mut Cx<'_>) -> Poll<()> {
+        let Some(body) = &mut self.body else { return Poll::Ready(()) };
+        let loaded = if self.shared.is_cancelled(self.id, self.number, None) {
+            Loaded::Cancelled
+        } else {
+            let frame = Frame { effect: 0, fiber: self.id };
+            let polled = contained(|| {
+                let inside = frames::enter(frame);
+                let polled = match &self.span {
+                    None => body.as_mut().poll(cx),
+                    Some(span) => span.in_scope(|| body.as_mut().poll(cx)),
+                };
+                inside.leave();
+                polled
+            });
+            match polled {
+                Ok(Poll::Pending) if self.shared.is_cancelled(self.id, self.number, Some(cx.waker())) => {
+                    Loaded::Cancelled
+                }
+                Ok(Poll::Pending) => return Poll::Pending,
+                Ok(Poll::Ready(Ok(()))) => Loaded::Well,
+                Ok(Poll::Ready(Err(error))) => Loaded::Failed(error.into()),
+                Err(panic) => {
+                    frames::take_panicked();
+                    Loaded::Failed(SharedError::from(BoxError::from(format!("panicked: {panic}"))))
+                }
+            }
+        };
+        self.end(loaded);
+        Poll::Ready(())
+    }
+
+    fn end(&mut self, loaded: Loaded) {
+        let Some(body) = self.body.take() else { return };
+        // What the body held is gone before anybody hears that it has ended.
+        let _ = contained(|| drop(body));
+        if let Loaded::Failed(error) = &loaded {
+            self.shared.report(self.shared.label_of(self.id), "body", error.to_string());
+        }
+        self.shared.load_ended(self.id, self.number, loaded);
+    }
+}
+
+impl Drop for Load {
+    /// The runtime went away in the middle of it.
+    fn drop(&mut self) {
+        self.end(Loaded::Cancelled);
+    }
+}
+
+impl Shared {
+    /// Whether a run is to end; otherwise `waker` will be woken when it is.
+    fn is_cancelled(&self, id: FiberId, number: u32, waker: Option<&Waker>) -> bool {
+        let mut fibers = self.fibers.lock();
+        let Some(data) = fibers.get_mut(id).filter(|data| data.load == number) else { return true };
+        if data.cancel {
+            return true;
+        }
+        let old = match (waker, &mut data.rare) {
+            (Some(waker), _) => data.rare().body_waker.replace(waker.clone()),
+            (None, Some(rare)) => rare.body_waker.take(),
+            (None, None) => None,
+        };
+        drop(fibers);
+        drop(old);
+        false
+    }
+
+    fn load_ended(self: &Arc<Self>, id: FiberId, number: u32, loaded: Loaded) {
+        let mut fibers = self.fibers.lock();
+        let Some(data) = fibers.get_mut(id) else { return };
+        if data.load != number || data.state() != State::Loading || data.loaded.is_some() {
+            return;
+        }
+        data.busy = false;
+        data.loaded = Some(loaded);
+        let rare = data.rare.as_mut();
+        let (over, waker) = rare.map_or((None, None), |rare| (rare.body_over.take(), rare.body_waker.take()));
+        fibers.enqueue(id);
+        self.kick(fibers);
+        drop(waker);
+        if let Some(over) = over {
+            over.fire();
+        }
+    }
+
+    /// A cancelled body has not come back within its limit: it is waited for no longer.
+    pub(crate) fn body_over(self: &Arc<Self>, id: FiberId, number: u32, late: Disposed) {
+        if late.is_clean() {
+            return;
+        }
+        {
+            let mut fibers = self.fibers.lock();
+            let Some(data) = fibers.get_mut(id).filter(|data| data.load == number) else { return };
+            data.rare().leftovers.merge(late);
+        }
+        self.load_ended(id, number, Loaded::Cancelled);
+    }
+
+    /// Asks availability checks, each seeing the fiber's own context, and remembers what they said.
+    pub(crate) fn ask_checks(self: &Arc<Self>, id: FiberId, providers: Vec<Arc<dyn AnyProvided>>) {
+        let Some(cell) = self.fibers.lock().get(id).map(|data| data.cell.clone()) else { return };
+        let ctx = self.context_of(&cell);
+        let mut verdicts = Vec::with_capacity(providers.len());
+        for provided in &providers {
+            let Some(check) = provided.check() else { continue };
+            let counts = contained(|| {
+                let _sync = frames::enter_sync();
+                check(&ctx)
+            });
+            let counts = counts.unwrap_or_else(|panic| {
+                let step = format!("check of ctx.provide({:?})", provided.slot().name());
+                self.report(provided.owner().label(), &step, format!("panicked: {panic}"));
+                false
+            });
+            verdicts.push((provided.id(), counts));
+        }
+        drop(providers);
+        if let Some(data) = self.fibers.lock().get_mut(id) {
+            let rare = data.rare();
+            rare.verdicts.retain(|(known, _)| !verdicts.iter().any(|(id, _)| id == known));
+            rare.verdicts.append(&mut verdicts);
+        }
+    }
+
+    /// Asks for another run: of an active fiber, of a failed one, and, for a new configuration, of one that is loading.
+    /// False when there is no such fiber any more.
+    pub(crate) fn request_reload(self: &Arc<Self>, id: FiberId, reconfigured: bool) -> bool {
+        let mut after = After::default();
+        {
+            let mut fibers = self.fibers.lock();
+            let Some(data) = fibers.get_mut(id).filter(|data| !data.disposing) else { return false };
+            match data.state() {
+                State::Active => data.restart = true,
+                State::Loading if reconfigured => {
+                    data.restart = true;
+                    self.cancel_load(data, &mut after);
+                }
+                State::Loading => {}
+                State::Pending | State::Failed | State::Unloading | State::Disposed => data.retry = true,
+            }
+            if reconfigured && matches!(data.state(), State::Pending | State::Failed) {
+                // A new configuration clears what the old one failed with.
+                after.dropped.push(Box::new(data.cell.set_error(None)));
+                if data.state() == State::Failed {
+                    data.retry = true;
+                }
+            }
+            fibers.enqueue(id);
+            self.kick(fibers);
+        }
+        self.finish(after);
+        true
+    }
+}

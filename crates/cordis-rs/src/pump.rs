@@ -1,0 +1,228 @@
+//! The queue of fibers that have something to do, and who works it off.
+//!
+//! `advance` takes one fiber as far as it can go and never waits: what it waits for puts the fiber back on the queue. So
+//! a chain of any length is worked off without recursion, and a plugin with nothing to do owns no task. The queue is
+//! worked off by a task that is spawned when it fills, or earlier by somebody who waits for a fiber.
+
+use crate::{
+    FiberId, State,
+    decide::{Act, After},
+    done::Then,
+    effect::Undo,
+    fibers::Fibers,
+    frames,
+    disposed::Disposed,
+    load::Load,
+    shared::Shared,
+    sync::{Arc, MutexGuard},
+};
+use std::{
+    future::poll_fn,
+    task::{Context as Cx, Poll, Waker},
+};
+
+/// How many fibers a pump takes on before it lets other tasks run.
+const TURN: usize = 256;
+/// How many fibers one who waits takes on at a time.
+const HELP: usize = 64;
+
+impl Shared {
+    pub(crate) fn enqueue(self: &Arc<Self>, id: FiberId) {
+        let mut fibers = self.fibers.lock();
+        fibers.enqueue(id);
+        self.kick(fibers);
+    }
+
+    /// Sees to it that the queue is worked off.
+    pub(crate) fn kick(self: &Arc<Self>, mut fibers: MutexGuard<'_, Fibers>) {
+        if fibers.queue.is_empty() || fibers.pump_spawned {
+            return;
+        }
+        fibers.pump_spawned = true;
+        drop(fibers);
+        let mut pump = Pump(Some(self.clone()));
+        self.runtime.spawn(poll_fn(move |cx| pump.poll(cx)));
+    }
+
+    /// Works instead of waiting for another thread to wake up. Not inside of foreign code: that is somebody's time.
+    pub(crate) fn help(self: &Arc<Self>) {
+        if frames::any() {
+            return;
+        }
+        let _entered = self.runtime.enter();
+        if !self.work(HELP) {
+            self.kick(self.fibers.lock());
+        }
+    }
+
+    /// Works off up to `turns` fibers; whether the queue was empty then.
+    fn work(self: &Arc<Self>, turns: usize) -> bool {
+        let mut fibers = self.fibers.lock();
+        fibers.pumping += 1;
+        for _ in 0..turns {
+            let Some(id) = fibers.queue.pop_front() else { break };
+            let Some(data) = fibers.get_mut(id) else { continue };
+            data.queued = false;
+            if data.advancing {
+                data.again = true;
+                continue;
+            }
+            data.advancing = true;
+            drop(fibers);
+            let aside = frames::aside();
+            self.advance(id);
+            drop(aside);
+            fibers = self.fibers.lock();
+        }
+        fibers.pumping -= 1;
+        let empty = fibers.queue.is_empty();
+        let quiet = if empty && fibers.pumping == 0 { std::mem::take(&mut fibers.quiet) } else { Vec::new() };
+        drop(fibers);
+        for waker in quiet {
+            waker.wake();
+        }
+        empty
+    }
+
+    fn advance(self: &Arc<Self>, id: FiberId) {
+        loop {
+            let mut after = After::default();
+            let act = self.decide(id, &mut after);
+            self.finish(after);
+            match act {
+                Act::Rest => return,
+                Act::Again => {}
+                Act::Check(provided) => self.ask_checks(id, provided),
+                Act::Load(number, future) => {
+                    let mut load = Load::new(self.clone(), id, number, future);
+                    if load.poll(&mut Cx::from_waker(Waker::noop())).is_pending() {
+                        self.runtime.spawn(poll_fn(move |cx| load.poll(cx)));
+                    }
+                }
+                Act::Undo(effect) => match self.undo(id, effect) {
+                    None => self.landed_here(id, effect, Disposed::default()),
+                    Some(done) => {
+                        if done.then(Then::Landed(Arc::downgrade(self), id)).is_err() {
+                            self.landed_here(id, effect, done.report());
+                        }
+                    }
+                },
+                Act::Gone(data) => {
+                    let (gone, parent, effect) = (data.gone.clone(), data.parent, data.effect);
+                    let leftovers = data.rare.as_ref().map(|rare| rare.leftovers.clone()).unwrap_or_default();
+                    let _ = crate::contain::contained(|| drop(data));
+                    self.forget(parent, effect);
+                    if let Some(gone) = gone {
+                        gone.fire_with(leftovers);
+                    }
+                    return;
+                }
+                Act::Emptied(gone) => {
+                    let leftovers = {
+                        let mut fibers = self.fibers.lock();
+                        let rare = fibers.get_mut(id).and_then(|data| data.rare.as_mut());
+                        rare.map(|rare| std::mem::take(&mut rare.leftovers)).unwrap_or_default()
+                    };
+                    gone.fire_with(leftovers);
+                }
+            }
+        }
+    }
+
+    /// Does what `decide` left to be done outside of the lock, in order.
+    pub(crate) fn finish(self: &Arc<Self>, after: After) {
+        drop(after.dropped);
+        for change in after.status {
+            self.tell_status(&change);
+        }
+        for change in after.services {
+            self.tell_service(&change);
+        }
+        for done in after.fire {
+            done.fire();
+        }
+        for (done, plugin, step) in after.watch {
+            self.watch(done, plugin, step, crate::DEFAULT_LIMIT);
+        }
+        for waker in after.wake {
+            waker.wake();
+        }
+    }
+
+    /// The teardown's current step is over, on this thread.
+    fn landed_here(self: &Arc<Self>, id: FiberId, effect: u64, late: Disposed) {
+        let mut fibers = self.fibers.lock();
+        let Some(data) = fibers.get_mut(id) else { return };
+        data.busy = false;
+        if !late.is_clean() {
+            data.rare().leftovers.merge(late);
+        }
+        // Another thread may be about to remove the record of what has just ended.
+        let ended = matches!(data.effects.get(effect).map(|record| &record.undo), Some(Undo::Wait(done)) if done.fired());
+        let record = if ended { data.remove(effect) } else { None };
+        drop(fibers);
+        drop(record);
+    }
+
+    /// The teardown's current step is over; the fiber goes on.
+    pub(crate) fn landed(self: &Arc<Self>, id: FiberId, late: Disposed) {
+        let mut fibers = self.fibers.lock();
+        let Some(data) = fibers.get_mut(id) else { return };
+        data.busy = false;
+        if !late.is_clean() {
+            data.rare().leftovers.merge(late);
+        }
+        fibers.enqueue(id);
+        self.kick(fibers);
+    }
+
+    /// Waits until nothing loads, unloads or is about to.
+    pub(crate) async fn quiet(self: &Arc<Self>) {
+        self.help();
+        poll_fn(|cx| {
+            let mut fibers = self.fibers.lock();
+            let idle = fibers.queue.is_empty()
+                && fibers.iter().all(|data| {
+                    !(data.busy || data.advancing || data.fresh || data.disposing)
+                        && !matches!(data.state(), State::Loading | State::Unloading)
+                });
+            if idle {
+                return Poll::Ready(());
+            }
+            if !fibers.quiet.iter().any(|waker| waker.will_wake(cx.waker())) {
+                fibers.quiet.push(cx.waker().clone());
+            }
+            Poll::Pending
+        })
+        .await;
+    }
+}
+
+/// The task that works the queue off.
+struct Pump(Option<Arc<Shared>>);
+
+impl Pump {
+    fn poll(&mut self, cx: &mut Cx<'_>) -> Poll<()> {
+        let Some(shared) = self.0.clone() else { return Poll::Ready(()) };
+        if shared.work(TURN) {
+            let mut fibers = shared.fibers.lock();
+            if fibers.queue.is_empty() {
+                fibers.pump_spawned = false;
+                drop(fibers);
+                self.0 = None;
+                return Poll::Ready(());
+            }
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    }
+}
+
+impl Drop for Pump {
+    /// The runtime went away: the next one who waits works the queue off.
+    fn drop(&mut self) {
+        if let Some(shared) = &self.0 {
+            shared.fibers.lock().pump_spawned = false;
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Which buckets a dispatch visits, and the merged order of their listeners.
+
+use crate::{
+    Event, ScopeKey,
+    bucket::{Kept, Snapshot},
+    register::bucket_of,
+    shared::Shared,
+    sync::{Arc, SwapGuard},
+};
+use smallvec::SmallVec;
+
+/// As many buckets as a dispatch merges without allocating: the unscoped one and three levels.
+const LEVELS: usize = 4;
+
+pub(crate) type Pins<K> = SmallVec<[SwapGuard<Snapshot<K>>; LEVELS]>;
+
+/// Pins the non-empty buckets of a synchronous dispatch: the unscoped one, then the scope's and its ancestors'.
+#[inline]
+pub(crate) fn pin<E: Event>(shared: &Shared, scope: Option<&ScopeKey>, key: E) -> Pins<E::Kept> {
+    let mut pins = Pins::new();
+    let name = key.key().0;
+    if let Some(bucket) = shared.events.get(name).and_then(bucket_of::<E>)
+        && bucket.len() > 0
+    {
+        pins.push(bucket.pin());
+    }
+    let mut see = |scope: &ScopeKey| {
+        if let Some(bucket) = scope.events().get(name).and_then(bucket_of::<E>)
+            && bucket.len() > 0
+        {
+            pins.push(bucket.pin());
+        }
+        scope.parent()
+    };
+    let mut at = scope.and_then(&mut see);
+    while let Some(parent) = at {
+        at = see(&parent);
+    }
+    pins
+}
+
+/// The listeners of an asynchronous dispatch, in order. Holds no listener: see the bucket's invariant 4.
+pub(crate) struct Route<K> {
+    first: Option<Arc<Snapshot<K>>>,
+    /// Present when several buckets take part.
+    merged: Option<Box<Merged<K>>>,
+}
+
+struct Merged<K> {
+    more: Vec<Arc<Snapshot<K>>>,
+    /// (bucket, index) in the order of registration; bucket 0 is `first`.
+    order: Vec<(u32, u32)>,
+}
+
+impl<K> Route<K> {
+    #[inline]
+    pub(crate) fn new<E: Event<Kept = K>>(shared: &Shared, scope: Option<&ScopeKey>, key: E) -> Self
+    where
+        K: Kept<E::Entry>,
+    {
+        let name = key.key().0;
+        let first = shared.events.get(name).and_then(bucket_of::<E>).and_then(|bucket| bucket.share());
+        match scope {
+            None => Route { first, merged: None },
+            Some(scope) => Self::scoped(first, scope, key),
+        }
+    }
+
+    fn scoped<E: Event<Kept = K>>(first: Option<Arc<Snapshot<K>>>, scope: &ScopeKey, key: E) -> Self
+    where
+        K: Kept<E::Entry>,
+    {
+        let mut found: SmallVec<[Arc<Snapshot<K>>; LEVELS]> = first.into_iter().collect();
+        let name = key.key().0;
+        let mut see = |scope: &ScopeKey| {
+            found.extend(scope.events().get(name).and_then(bucket_of::<E>).and_then(|bucket| bucket.share()));
+            scope.parent()
+        };
+        let mut at = see(scope);
+        while let Some(parent) = at {
+            at = see(&parent);
+        }
+        if found.len() < 2 {
+            return Route { first: found.pop(), merged: None };
+        }
+        let mut order: Vec<(i64, u32, u32)> = found
+            .iter()
+            .enumerate()
+            .flat_map(|(k, snapshot)| {
+                snapshot.orders.iter().enumerate().map(move |(i, order)| (*order, k as u32, i as u32))
+            })
+            .collect();
+        order.sort_unstable();
+        let mut found = found.into_iter();
+        let first = found.next();
+        let order = order.into_iter().map(|(_, k, i)| (k, i)).collect();
+        Route { first, merged: Some(Box::new(Merged { more: found.collect(), order })) }
+    }
+
+    /// The listener at place `at`, and the snapshot that it comes from.
+    #[inline]
+    pub(crate) fn get(&self, at: usize) -> Option<(&Snapshot<K>, &K)> {
+        let first = self.first.as_deref()?;
+        let Some(merged) = &self.merged else { return Some((first, first.items.get(at)?)) };
+        let (bucket, index) = *merged.order.get(at)?;
+        let snapshot = if bucket == 0 { first } else { &*merged.more[bucket as usize - 1] };
+        Some((snapshot, &snapshot.items[index as usize]))
+    }
+}

@@ -1,0 +1,152 @@
+//! The identity of a scope and its place among other scopes.
+
+use crate::{
+    ScopeError,
+    shared::Buckets,
+    sync::{Arc, AtomicBool, Mutex, Ordering::*, Swap},
+    table::Table,
+};
+use std::fmt;
+
+static NEXT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
+
+/// Binding and rebinding take turns, so that two of them cannot close a cycle together.
+static LINKS: std::sync::Mutex<()> = std::sync::Mutex::new(());
+
+/// An identity that registrations and dispatches can be tied to; compared by identity, cheap to clone.
+///
+/// A scope may have one parent. Dispatches at a scope are heard by listeners of that scope and of its ancestors; views of
+/// a [`Layers`](crate::Layers) registry inherit from ancestors. The relation is read at each dispatch and each look-up,
+/// so a rebinding counts at once. A child keeps its parent's identity alive, never the reverse.
+///
+/// Source: `ScopeKey` of the reference's scope primitive.
+#[derive(Clone)]
+pub struct ScopeKey(Arc<Inner>);
+
+struct Inner {
+    id: u64,
+    /// Set with the first parent, so that the common scope without one costs a dispatch one plain load.
+    has_parent: AtomicBool,
+    parent: Swap<ScopeKey>,
+    bound: Mutex<bool>,
+    events: Buckets,
+}
+
+/// The capability to move a scope to another parent; only the one who bound it has it.
+#[must_use = "without its binding a scope's parent is final"]
+#[derive(Debug)]
+pub struct ParentBinding {
+    child: ScopeKey,
+}
+
+impl ScopeKey {
+    /// A new identity without a parent.
+    pub fn new() -> Self {
+        ScopeKey(Arc::new(Inner {
+            id: NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed),
+            has_parent: AtomicBool::new(false),
+            parent: Swap::empty(),
+            bound: Mutex::default(),
+            events: Table::new(4),
+        }))
+    }
+
+    /// A number that no other scope of this process has.
+    pub fn id(&self) -> u64 {
+        self.0.id
+    }
+
+    /// The parent, if one is bound.
+    pub fn parent(&self) -> Option<ScopeKey> {
+        if !self.0.has_parent.load(Acquire) {
+            return None;
+        }
+        self.0.parent.load_full().map(|parent| (*parent).clone())
+    }
+
+    /// This scope, its parent, and so on to the farthest ancestor.
+    pub fn chain(&self) -> Vec<ScopeKey> {
+        std::iter::successors(Some(self.clone()), ScopeKey::parent).collect()
+    }
+
+    /// Binds the parent, once.
+    ///
+    /// # Errors
+    /// A parent is bound already, or `parent` is this scope or one of its descendants.
+    pub fn bind_parent(&self, parent: &ScopeKey) -> Result<ParentBinding, ScopeError> {
+        let mut bound = self.0.bound.lock();
+        if *bound {
+            return Err(ScopeError::Bound { scope: self.id() });
+        }
+        self.link(parent)?;
+        *bound = true;
+        Ok(ParentBinding { child: self.clone() })
+    }
+
+    pub(crate) fn events(&self) -> &Buckets {
+        &self.0.events
+    }
+
+    fn link(&self, parent: &ScopeKey) -> Result<(), ScopeError> {
+        let _turn = LINKS.lock().unwrap_or_else(|e| e.into_inner());
+        if parent.chain().contains(self) {
+            return Err(ScopeError::Cycle { scope: self.id(), parent: parent.id() });
+        }
+        let old = self.0.parent.swap(Some(Arc::new(parent.clone())));
+        self.0.has_parent.store(true, Release);
+        drop(old);
+        Ok(())
+    }
+}
+
+impl ParentBinding {
+    /// Moves the scope to another parent; the next dispatch and the next look-up follow it.
+    ///
+    /// # Errors
+    /// `parent` is the scope itself or one of its descendants; the old link stays.
+    pub fn rebind(&self, parent: &ScopeKey) -> Result<(), ScopeError> {
+        self.child.link(parent)
+    }
+}
+
+impl Default for ScopeKey {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl PartialEq for ScopeKey {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.id == other.0.id
+    }
+}
+
+impl Eq for ScopeKey {}
+
+impl std::hash::Hash for ScopeKey {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.0.id.hash(state);
+    }
+}
+
+impl fmt::Debug for ScopeKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ScopeKey({})", self.0.id)
+    }
+}
+
+impl Drop for Inner {
+    /// Unlinks the ancestors one by one: a chain of any length is dropped without recursion.
+    fn drop(&mut self) {
+        let mut parent = self.parent.swap(None);
+        while let Some(link) = parent {
+            parent = match Arc::try_unwrap(link) {
+                Ok(ScopeKey(inner)) => match Arc::try_unwrap(inner) {
+                    Ok(inner) => inner.parent.swap(None),
+                    Err(_) => None,
+                },
+                Err(_) => None,
+            };
+        }
+    }
+}

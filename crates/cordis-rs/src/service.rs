@@ -1,0 +1,288 @@
+//! Services: a typed key, one act of providing, weak handles and short leases.
+//!
+//! **Invariants**
+//! 1. Each act of providing has its own id; dependants compare ids, never values.
+//! 2. A provided value is visible to `get` only while its provider is active.
+//! 3. Handles are weak. After removal every `get` fails, even while a lease keeps the value alive.
+
+use crate::{
+    Gone,
+    contain::contained,
+    disposed::Disposed,
+    done::{Done, DoneSlot},
+    fiber::FiberCell,
+    name::Name,
+    shared::{AnySlot, Services},
+    sync::{Arc, AtomicBool, Ordering::*, Swap, Weak},
+};
+use std::{any::Any, fmt, marker::PhantomData, ops::Deref};
+
+static NEXT_SLOT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
+
+/// A named, typed service: the constant that a definition crate exports. `T` may be a trait object.
+pub struct Key<T: ?Sized> {
+    pub(crate) name: Name,
+    _service: PhantomData<fn(&T)>,
+}
+
+/// A need that may be absent: see [`Key::optional`].
+pub struct Optional<T: ?Sized>(pub(crate) Key<T>);
+
+impl<T: ?Sized> Copy for Key<T> {}
+
+impl<T: ?Sized> Clone for Key<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T: ?Sized> Copy for Optional<T> {}
+
+impl<T: ?Sized> Clone for Optional<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T: ?Sized + Send + Sync + 'static> Key<T> {
+    /// Declares the service. Two keys of one name must agree in type: the second to be used is refused.
+    pub const fn new(name: &'static str) -> Self {
+        Key { name: Name::new(name), _service: PhantomData }
+    }
+
+    /// The service's name.
+    pub const fn name(&self) -> &'static str {
+        self.name.text
+    }
+
+    /// As a need that does not hold the plugin up; the plugin reloads when the service comes or goes.
+    pub const fn optional(self) -> Optional<T> {
+        Optional(self)
+    }
+}
+
+impl<T: ?Sized> fmt::Debug for Key<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Key({:?})", self.name.text)
+    }
+}
+
+/// The value while it is provided.
+struct Held<T: ?Sized> {
+    live: AtomicBool,
+    value: Arc<T>,
+}
+
+/// Whether a provider counts for a dependant, asked with the dependant's context.
+pub(crate) type Check = Arc<dyn Fn(&crate::Context) -> bool + Send + Sync>;
+
+/// One act of providing. `held` and `done` drop last, in this order: `done` means that the value is gone unless leased.
+pub(crate) struct Provided<T: ?Sized> {
+    pub(crate) id: u64,
+    owner: Arc<FiberCell>,
+    active: AtomicBool,
+    check: Option<Check>,
+    slot: Arc<Slot<T>>,
+    held: Arc<Held<T>>,
+    done: DoneSlot,
+}
+
+/// Where the service of one name in one realm is found.
+pub(crate) struct Slot<T: ?Sized> {
+    id: u64,
+    name: &'static str,
+    current: Swap<Provided<T>>,
+}
+
+/// What fibers need of a slot, whatever its type.
+pub(crate) trait AnyService: Send + Sync {
+    fn id(&self) -> u64;
+    fn name(&self) -> &'static str;
+}
+
+impl<T: ?Sized + Send + Sync + 'static> AnyService for Slot<T> {
+    fn id(&self) -> u64 {
+        self.id
+    }
+
+    fn name(&self) -> &'static str {
+        self.name
+    }
+}
+
+/// What fibers need of an act of providing, whatever its type.
+pub(crate) trait AnyProvided: Send + Sync {
+    fn id(&self) -> u64;
+    fn owner(&self) -> &Arc<FiberCell>;
+    fn slot(&self) -> &dyn AnyService;
+    fn check(&self) -> Option<&Check>;
+    fn is_active(&self) -> bool;
+    fn set_active(&self, active: bool);
+    fn as_any(&self) -> &dyn Any;
+
+    /// Makes all handles fail and drops the value, unless it is leased. Outside of all locks.
+    fn revoke(self: Arc<Self>) -> Option<Arc<Done>>;
+}
+
+impl<T: ?Sized + Send + Sync + 'static> AnyProvided for Provided<T> {
+    fn id(&self) -> u64 {
+        self.id
+    }
+
+    fn owner(&self) -> &Arc<FiberCell> {
+        &self.owner
+    }
+
+    fn slot(&self) -> &dyn AnyService {
+        &*self.slot
+    }
+
+    fn check(&self) -> Option<&Check> {
+        self.check.as_ref()
+    }
+
+    fn is_active(&self) -> bool {
+        self.active.load(Acquire)
+    }
+
+    fn set_active(&self, active: bool) {
+        self.active.store(active, Release);
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn revoke(self: Arc<Self>) -> Option<Arc<Done>> {
+        self.held.live.store(false, Release);
+        let (name, held) = (self.slot.name, self.held.clone());
+        // After the swap each look-up that is still inside of the cell holds a count that is seen below.
+        let published = self.slot.current.swap(None);
+        drop(published);
+        let done = (Arc::strong_count(&self) > 1).then(|| self.done.install());
+        drop(self);
+        let pinned = done.as_ref().is_some_and(|done| !done.fired());
+        let leases = Arc::strong_count(&held) - 1 - usize::from(pinned);
+        let _ = contained(|| drop(held));
+        let report = if leases > 0 { Disposed::held(name, leases) } else { Disposed::default() };
+        match done {
+            Some(done) if pinned => {
+                done.note(report);
+                Some(done)
+            }
+            _ => (leases > 0).then(|| Done::over(report)),
+        }
+    }
+}
+
+impl<T: ?Sized + Send + Sync + 'static> Slot<T> {
+    /// The slot of `name` among `services`; `None` when the name is in use with another type.
+    pub(crate) fn of(services: &Services, name: Name) -> Option<&Arc<Slot<T>>> {
+        let make = || {
+            let id = NEXT_SLOT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            Box::new(Arc::new(Slot::<T> { id, name: name.text, current: Swap::empty() })) as AnySlot
+        };
+        services.get_or_insert(name, make).downcast_ref()
+    }
+
+    #[inline]
+    pub(crate) fn find(services: &Services, name: Name) -> Option<&Arc<Slot<T>>> {
+        services.get(name)?.downcast_ref()
+    }
+
+    /// Publishes a value; the caller has seen to it, under the fiber lock, that there is none.
+    pub(crate) fn publish(
+        self: &Arc<Self>,
+        id: u64,
+        owner: Arc<FiberCell>,
+        active: bool,
+        check: Option<Check>,
+        value: Arc<T>,
+    ) -> Arc<Provided<T>> {
+        let held = Arc::new(Held { live: AtomicBool::new(true), value });
+        let active = AtomicBool::new(active);
+        let done = DoneSlot::default();
+        let provided = Arc::new(Provided { id, owner, active, check, slot: self.clone(), held, done });
+        let old = self.current.swap(Some(provided.clone()));
+        debug_assert!(old.is_none(), "one act of providing at a time");
+        provided
+    }
+
+    #[inline]
+    pub(crate) fn handle(&self, strict: bool) -> Option<Handle<T>> {
+        let guard = self.current.load();
+        let provided = guard.as_ref()?;
+        (!strict || provided.is_active()).then(|| provided.handle())
+    }
+}
+
+impl<T: ?Sized> Provided<T> {
+    pub(crate) fn handle(&self) -> Handle<T> {
+        Handle { service: self.slot.name, held: Arc::downgrade(&self.held) }
+    }
+}
+
+/// A weak handle to a service; cheap to clone and to keep.
+pub struct Handle<T: ?Sized> {
+    service: &'static str,
+    held: Weak<Held<T>>,
+}
+
+/// Access to a service for as long as it lives. It keeps the value, not its registrations.
+///
+/// Keep leases short: what one still holds at the provider's teardown is named in [`Disposed::leases`].
+pub struct Lease<'h, T: ?Sized> {
+    held: Arc<Held<T>>,
+    _handle: PhantomData<&'h ()>,
+}
+
+impl<T: ?Sized> Handle<T> {
+    /// Takes a lease.
+    ///
+    /// # Errors
+    /// The service was removed since; a plugin that declares it as a need is reloaded then.
+    #[inline]
+    pub fn get(&self) -> Result<Lease<'_, T>, Gone> {
+        match self.held.upgrade() {
+            Some(held) if held.live.load(Acquire) => Ok(Lease { held, _handle: PhantomData }),
+            _ => Err(Gone { service: self.service }),
+        }
+    }
+
+    /// The service's name.
+    pub fn name(&self) -> &'static str {
+        self.service
+    }
+
+    /// Whether both come from one act of providing.
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.held.ptr_eq(&other.held)
+    }
+}
+
+impl<T: ?Sized> Clone for Handle<T> {
+    fn clone(&self) -> Self {
+        Handle { service: self.service, held: self.held.clone() }
+    }
+}
+
+impl<T: ?Sized> fmt::Debug for Handle<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Handle({:?})", self.service)
+    }
+}
+
+impl<T: ?Sized> Deref for Lease<'_, T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        &self.held.value
+    }
+}
+
+impl<T: ?Sized + fmt::Debug> fmt::Debug for Lease<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}

@@ -1,0 +1,20 @@
+//! The tracing span of a fiber, so that every record of its code carries its name.
+
+use crate::fiber::FiberCell;
+use tracing::{Span, level_filters::LevelFilter};
+
+/// Whether anybody collects records: without a subscriber a dispatch pays one load for tracing.
+#[inline]
+pub(crate) fn wanted() -> bool {
+    LevelFilter::current() != LevelFilter::OFF
+}
+
+/// The fiber's span. At error level: what a plugin reports as an error must not lose its name to a filter.
+pub(crate) fn of(cell: &FiberCell) -> Span {
+    tracing::error_span!(target: "cordis::plugin", parent: None, "plugin", name = %cell.label())
+}
+
+#[cold]
+pub(crate) fn within<T>(cell: &FiberCell, run: impl FnOnce() -> T) -> T {
+    of(cell).in_scope(run)
+}

@@ -1,0 +1,327 @@
+//! Undoing effects: one step at a time, outside of the caller's future, so that a dropped `dispose` loses nothing.
+
+use crate::{
+    Disposed, FiberId,
+    contain::contained,
+    decide::After,
+    dispatch::At,
+    done::{Done, Then},
+    effect::{Disposer, Group, Label, Record, Undo, UndoFuture},
+    frames::{self, Frame},
+    keys,
+    meta::ServiceChange,
+    runtime::within,
+    service::AnyProvided,
+    shared::Shared,
+    span,
+    sync::{Arc, Mutex},
+};
+use std::{
+    future::poll_fn,
+    task::{Context as Cx, Poll, Waker},
+    time::Duration,
+};
+
+/// Whose step it is and what it is called.
+#[derive(Clone)]
+struct Step {
+    fiber: FiberId,
+    effect: u64,
+    label: Label,
+}
+
+impl Shared {
+    /// Begins the unloading of a fiber for good, or joins the one under way; `None` when it is gone already.
+    pub(crate) fn request_dispose(self: &Arc<Self>, id: FiberId) -> Option<Arc<Done>> {
+        let mut after = After::default();
+        let (gone, first) = {
+            let mut fibers = self.fibers.lock();
+            let data = fibers.get_mut(id)?;
+            let first = !std::mem::replace(&mut data.disposing, true);
+            let gone = data.gone.get_or_insert_with(|| self.done()).clone();
+            let observed = first && self.meta.disposing.len() > 0;
+            if first && !observed {
+                self.cancel_load(data, &mut after);
+                fibers.enqueue(id);
+                self.kick(fibers);
+            }
+            (gone, observed)
+        };
+        self.finish(after);
+        if first {
+            // Told while the state is still the old one.
+            if let Some(cell) = self.fibers.lock().get(id).map(|data| data.cell.clone()) {
+                let fiber = crate::Fiber { shared: self.clone(), cell };
+                At { shared: self, scope: None }.emit(keys::FIBER_DISPOSING, &fiber);
+            }
+            let mut after = After::default();
+            let mut fibers = self.fibers.lock();
+            if let Some(data) = fibers.get_mut(id) {
+                self.cancel_load(data, &mut after);
+            }
+            fibers.enqueue(id);
+            self.kick(fibers);
+            self.finish(after);
+        }
+        Some(gone)
+    }
+
+    /// Undoes one effect, or joins its undoing; `None` when it is over. The record stays until then.
+    pub(crate) fn undo(self: &Arc<Self>, fiber: FiberId, effect: u64) -> Option<Arc<Done>> {
+        let (undo, label) = {
+            let mut fibers = self.fibers.lock();
+            let record = fibers.get_mut(fiber)?.effects.get_mut(effect)?;
+            match &mut record.undo {
+                Undo::Wait(done) => return Some(done.clone()),
+                Undo::Busy(join) => return Some(join.get_or_insert_with(|| Done::new(1)).clone()),
+                undo => (std::mem::replace(undo, Undo::Busy(None)), record.label.clone()),
+            }
+        };
+        let under_way = self.start(Step { fiber, effect, label }, undo);
+        let report = under_way.as_ref().filter(|done| done.fired()).map(|done| done.report());
+        let mut fibers = self.fibers.lock();
+        let data = fibers.get_mut(fiber);
+        match under_way {
+            Some(done) if report.is_none() => {
+                let join = data.and_then(|data| data.effects.get_mut(effect)).and_then(|record| {
+                    match std::mem::replace(&mut record.undo, Undo::Wait(done.clone())) {
+                        Undo::Busy(join) => join,
+                        _ => None,
+                    }
+                });
+                drop(fibers);
+                for then in [Some(Then::Forget(Arc::downgrade(self), fiber, effect)), join.map(Then::Fire)] {
+                    if let Some(then) = then
+                        && let Err(then) = done.then(then)
+                    {
+                        then.run(&done.report());
+                    }
+                }
+                Some(done)
+            }
+            under_way => {
+                let record = data.and_then(|data| data.remove(effect));
+                drop(fibers);
+                if let Some(Record { undo: Undo::Busy(Some(join)), .. }) = record {
+                    join.fire_with(report.unwrap_or_default());
+                }
+                under_way
+            }
+        }
+    }
+
+    /// Undoes as much as can be undone now; `Some` when something is to be waited for, or to be reported.
+    fn start(self: &Arc<Self>, step: Step, undo: Undo) -> Option<Arc<Done>> {
+        match undo {
+            Undo::Listener(bucket, order) => {
+                let done = bucket.remove(order)?;
+                self.watch_step(&done, &step);
+                Some(done)
+            }
+            Undo::Child(fiber) => self.request_dispose(fiber),
+            Undo::Service(provided) => self.remove_service(step, provided),
+            Undo::Run(disposer) => self.dispose_with(step, *disposer),
+            Undo::Group(group) => self.undo_group(step, *group),
+            Undo::Task(control, done) => {
+                control.abort();
+                if done.fired() {
+                    return None;
+                }
+                self.watch_step(&done, &step);
+                Some(done)
+            }
+            Undo::Signal(done) => {
+                done.fire();
+                None
+            }
+            Undo::Wait(done) => Some(done),
+            Undo::Busy(_) => None,
+        }
+    }
+
+    /// Hides the service, waits for its dependants to unload, then takes it away.
+    fn remove_service(self: &Arc<Self>, step: Step, provided: Arc<dyn AnyProvided>) -> Option<Arc<Done>> {
+        let mut after = After::default();
+        let drain = self.withdraw(&mut self.fibers.lock(), std::slice::from_ref(&provided), &mut after);
+        self.kick(self.fibers.lock());
+        self.finish(after);
+        if drain.fired() {
+            return self.revoke(provided);
+        }
+        let shared = self.clone();
+        self.drive(step, None, async move {
+            drain.wait().await;
+            match shared.revoke(provided) {
+                Some(done) => {
+                    done.wait().await;
+                    done.report()
+                }
+                None => Disposed::default(),
+            }
+        })
+    }
+
+    fn revoke(self: &Arc<Self>, provided: Arc<dyn AnyProvided>) -> Option<Arc<Done>> {
+        let entry = self.fibers.lock().unpublish(provided.slot().id(), provided.id());
+        drop(entry);
+        let mut after = After::default();
+        self.note_service(&*provided, false, &mut after);
+        let done = provided.revoke();
+        self.finish(after);
+        done
+    }
+
+    fn dispose_with(self: &Arc<Self>, step: Step, disposer: Disposer) -> Option<Arc<Done>> {
+        let Disposer { run, limit } = disposer;
+        let frame = Frame { effect: step.effect, fiber: step.fiber };
+        let span = self.span_of(step.fiber);
+        let enter = move || {
+            let inside = frames::enter(frame);
+            (inside, span.as_ref().map(|span| span.clone().entered()))
+        };
+        let made = contained(|| {
+            let entered = enter();
+            let future = run();
+            drop(entered.1);
+            entered.0.leave();
+            future
+        });
+        let mut future: UndoFuture = match made {
+            Ok(future) => future,
+            Err(panic) => {
+                self.step_failed(&step, format!("panicked: {panic}"));
+                return None;
+            }
+        };
+        let (shared, of) = (self.clone(), step.clone());
+        let run = poll_fn(move |cx| {
+            let polled = contained(|| {
+                let entered = enter();
+                let polled = future.as_mut().poll(cx);
+                drop(entered.1);
+                entered.0.leave();
+                polled
+            });
+            match polled {
+                Ok(Poll::Pending) => return Poll::Pending,
+                Ok(Poll::Ready(Ok(()))) => {}
+                Ok(Poll::Ready(Err(error))) => shared.step_failed(&of, error.to_string()),
+                Err(panic) => shared.step_failed(&of, format!("panicked: {panic}")),
+            }
+            Poll::Ready(Disposed::default())
+        });
+        self.drive(step, Some(limit), run)
+    }
+
+    /// Waits for the set-up if it still runs, then undoes what it made, newest first.
+    fn undo_group(self: &Arc<Self>, step: Step, group: Group) -> Option<Arc<Done>> {
+        let Group { mut children, setup } = group;
+        let (shared, of) = (self.clone(), step.clone());
+        self.drive(step, None, async move {
+            let mut report = Disposed::default();
+            if let Some(setup) = setup {
+                shared.watch_step(&setup.over, &of);
+                setup.over.wait().await;
+                report.merge(setup.over.report());
+                let late = setup.late.lock().take();
+                if let Some(disposer) = late
+                    && let Some(done) = shared.dispose_with(of.clone(), disposer)
+                {
+                    done.wait().await;
+                    report.merge(done.report());
+                }
+            }
+            while let Some(child) = children.last_key() {
+                children.remove(child);
+                if let Some(done) = shared.undo(of.fiber, child) {
+                    done.wait().await;
+                    report.merge(done.report());
+                }
+            }
+            report
+        })
+    }
+
+    /// Runs a step: here if it never suspends, as a task of its own otherwise, and no longer than `limit`.
+    fn drive(
+        self: &Arc<Self>,
+        step: Step,
+        limit: Option<Duration>,
+        future: impl Future<Output = Disposed> + Send + 'static,
+    ) -> Option<Arc<Done>> {
+        let mut future = Box::pin(future);
+        match future.as_mut().poll(&mut Cx::from_waker(Waker::noop())) {
+            Poll::Ready(report) if report.is_clean() => return None,
+            Poll::Ready(report) => return Some(Done::over(report)),
+            Poll::Pending => {}
+        }
+        let done = Done::new(1);
+        let ends = EndsWith { done: done.clone(), report: Mutex::new(Disposed::default()) };
+        let shared = self.clone();
+        self.runtime.spawn(async move {
+            let report = match limit {
+                None => future.await,
+                Some(limit) => match within(limit, future).await {
+                    Some(report) => report,
+                    None => shared.is_late(&step),
+                },
+            };
+            *ends.report.lock() = report;
+        });
+        Some(done)
+    }
+
+    /// Ends `done` by force when the limit is up.
+    pub(crate) fn watch(self: &Arc<Self>, done: Arc<Done>, plugin: String, step: String, limit: Duration) {
+        if done.fired() {
+            return;
+        }
+        let shared = self.clone();
+        self.runtime.spawn(async move {
+            if within(limit, done.wait()).await.is_none() {
+                shared.report(plugin.clone(), &step, "is still running past its limit; it is not waited for".into());
+                done.abandon(Disposed::late(plugin, step));
+            }
+        });
+    }
+
+    fn watch_step(self: &Arc<Self>, done: &Arc<Done>, step: &Step) {
+        self.watch(done.clone(), self.label_of(step.fiber), step.label.to_string(), crate::DEFAULT_LIMIT);
+    }
+
+    fn is_late(&self, step: &Step) -> Disposed {
+        let plugin = self.label_of(step.fiber);
+        let message = "its disposer did not end within its limit; it was dropped";
+        self.report(plugin.clone(), &step.label.to_string(), message.into());
+        Disposed::late(plugin, step.label.to_string())
+    }
+
+    fn step_failed(&self, step: &Step, message: String) {
+        frames::take_panicked();
+        self.report(self.label_of(step.fiber), &step.label.to_string(), message);
+    }
+
+    fn span_of(&self, fiber: FiberId) -> Option<tracing::Span> {
+        if !span::wanted() {
+            return None;
+        }
+        let cell = self.fibers.lock().get(fiber).map(|data| data.cell.clone());
+        cell.map(|cell| span::of(&cell))
+    }
+
+    pub(crate) fn tell_service(self: &Arc<Self>, change: &ServiceChange) {
+        At { shared: self, scope: None }.emit(keys::SERVICE, change);
+    }
+}
+
+/// Fires when dropped, so that a step ends even when its task is dropped with its runtime.
+struct EndsWith {
+    done: Arc<Done>,
+    report: Mutex<Disposed>,
+}
+
+impl Drop for EndsWith {
+    fn drop(&mut self) {
+        self.done.fire_with(std::mem::take(self.report.get_mut()));
+    }
+}
