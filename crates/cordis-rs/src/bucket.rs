@@ -13,12 +13,17 @@
 //! **Lock order** the fiber lock → one bucket's list.
 
 use crate::{
-    contain::contained,
+    contain::drop_reported,
     done::{Done, DoneSlot},
+    effect::Label,
     fiber::FiberCell,
+    frames::{is_removing, removing},
     ordered::Ordered,
+    shared::Shared,
     sync::{Arc, AtomicBool, AtomicUsize, Mutex, Ordering::*, Swap, SwapGuard, Weak},
 };
+
+use std::mem::needs_drop;
 
 /// What every listener has, whatever its event.
 pub(crate) struct Head {
@@ -26,6 +31,7 @@ pub(crate) struct Head {
     pub(crate) once: bool,
     /// Its place: the effect's sequence number, negated when prepended.
     pub(crate) order: i64,
+    pub(crate) event: &'static str,
     pub(crate) owner: Arc<FiberCell>,
 }
 
@@ -35,11 +41,47 @@ impl Head {
     }
 }
 
-/// A registered listener. The order of fields matters: `call` and its captures drop before `done` fires.
-pub(crate) struct Listener<F> {
+/// A registered listener.
+pub(crate) struct Listener<F: Send + Sync + 'static> {
     pub(crate) head: Head,
-    pub(crate) call: F,
-    pub(crate) done: DoneSlot,
+    call: Option<F>,
+    done: DoneSlot,
+}
+
+impl<F: Send + Sync + 'static> Listener<F> {
+    pub(crate) fn new(head: Head, call: F) -> Self {
+        Listener { head, call: Some(call), done: DoneSlot::default() }
+    }
+
+    #[inline(always)]
+    pub(crate) fn code(&self) -> &F {
+        match &self.call {
+            Some(call) => call,
+            None => unreachable!("a listener's call is taken only when it is dropped"),
+        }
+    }
+}
+
+impl<F: Send + Sync + 'static> Drop for Listener<F> {
+    /// A teardown drops the captures here and now. A dispatch that happens to be the last one inside does not: whatever
+    /// its caller holds, a lock for one, must not meet a user's drop. `done` fires after the captures are gone.
+    fn drop(&mut self) {
+        let Some(call) = self.call.take() else { return };
+        if !needs_drop::<F>() {
+            return;
+        }
+        let (owner, event) = (self.head.owner.clone(), self.head.event);
+        let late = if self.head.live.load(Relaxed) || is_removing() { None } else { Shared::of(self.head.effect()) };
+        let Some(shared) = late else {
+            drop_reported(self.head.effect(), &owner, || Label::On(event), call);
+            return;
+        };
+        let (effect, done) = (self.head.effect(), std::mem::take(&mut self.done));
+        shared.runtime.spawn(async move {
+            drop_reported(effect, &owner, || Label::On(event), call);
+            drop(done);
+        });
+    }
 }
 
 /// A listener without the type of its closure. Sealed: it is public only because keys name it.
@@ -98,14 +140,6 @@ pub(crate) struct Snapshot<K> {
     pub(crate) careful: AtomicBool,
 }
 
-impl<K> Drop for Snapshot<K> {
-    fn drop(&mut self) {
-        for item in self.items.drain(..) {
-            let _ = contained(|| drop(item));
-        }
-    }
-}
-
 pub(crate) struct Bucket<L: ?Sized, K> {
     list: Mutex<Ordered<i64, Arc<L>>>,
     snapshot: Swap<Snapshot<K>>,
@@ -133,8 +167,7 @@ impl<L: ?Sized + Entry, K: Kept<L>> Bucket<L, K> {
             return guard;
         }
         drop(guard);
-        self.rebuild();
-        self.snapshot.load()
+        SwapGuard::from_inner(self.rebuild())
     }
 
     /// The current snapshot, to be kept across awaits.
@@ -144,15 +177,19 @@ impl<L: ?Sized + Entry, K: Kept<L>> Bucket<L, K> {
         if shared.is_some() || self.len() == 0 {
             return shared;
         }
-        self.rebuild();
-        self.snapshot.load_full()
+        self.rebuild()
     }
 
+    /// The snapshot of this moment. Given to the dispatch directly: by the time it looked into the cell again, another
+    /// registration could have retired it. It is then careful, so what was removed meanwhile is not called.
     #[cold]
-    fn rebuild(&self) {
+    fn rebuild(&self) -> Option<Arc<Snapshot<K>>> {
         let list = self.list.lock();
-        if list.is_empty() || self.snapshot.load().is_some() {
-            return;
+        if list.is_empty() {
+            return None;
+        }
+        if let Some(current) = self.snapshot.load_full() {
+            return Some(current);
         }
         let (mut items, mut orders, mut careful) =
             (Vec::with_capacity(list.len()), Vec::with_capacity(list.len()), false);
@@ -161,9 +198,10 @@ impl<L: ?Sized + Entry, K: Kept<L>> Bucket<L, K> {
             items.push(K::keep(entry));
             orders.push(order);
         }
-        let fresh = Snapshot { items, orders: orders.into(), careful: AtomicBool::new(careful) };
-        let old = self.snapshot.swap(Some(Arc::new(fresh)));
+        let fresh = Arc::new(Snapshot { items, orders: orders.into(), careful: AtomicBool::new(careful) });
+        let old = self.snapshot.swap(Some(fresh.clone()));
         debug_assert!(old.is_none(), "only a holder of the list's lock fills the cell");
+        Some(fresh)
     }
 
     /// Adds a listener; under the fiber lock, so the caller drops the retired snapshot later.
@@ -207,11 +245,11 @@ impl<L: ?Sized + Entry, K: Kept<L>> AnyBucket for Bucket<L, K> {
         // Pinned: counts grow only under the list's lock, so a count of one seen now is exact. Weak: a dispatch may be
         // upgrading this instant, and only our own decrement, ordered with its increment, tells who is last.
         if K::PINNED && Arc::strong_count(&entry) == 1 {
-            let _ = contained(|| drop(entry));
+            removing(|| drop(entry));
             return None;
         }
         let done = entry.done().0;
-        let _ = contained(|| drop(entry));
+        removing(|| drop(entry));
         (!done.fired()).then_some(done)
     }
 

@@ -1,9 +1,9 @@
 //! One running call of an asynchronous listener, and the dispatch modes `serial` and `parallel`.
 
 use crate::{
-    BoxError, BoxFuture, Context, Event, Failures, Parallel, Serial,
+    BoxError, BoxFuture, Context, Event, Failures, FiberId, Parallel, Serial,
     bucket::{Entry, Snapshot},
-    contain::panic_text,
+    contain::{contained, panic_text},
     dispatch::At,
     error::Failure,
     frames::{self, Frame},
@@ -15,46 +15,11 @@ use crate::{
 };
 use futures_util::stream::{FuturesUnordered, Stream};
 use std::{
-    future::poll_fn,
+    future::{pending, poll_fn},
     panic::{AssertUnwindSafe, catch_unwind},
     pin::Pin,
     task::{Context as Cx, Poll},
 };
-use tracing::Span;
-
-/// A call's future, polled inside of its frame. The future owns a count of its listener.
-pub(crate) struct Call<'a, T> {
-    future: BoxFuture<'a, T>,
-    frame: Frame,
-    span: Option<Box<Span>>,
-}
-
-impl<'a, T> Call<'a, T> {
-    /// Starts a call of `entry`, which `start` consumes.
-    #[inline]
-    pub(crate) fn new<L: ?Sized + Entry>(entry: Arc<L>, start: impl FnOnce(Arc<L>) -> BoxFuture<'a, T>) -> Self {
-        let head = entry.head().0;
-        let frame = Frame { effect: head.effect(), fiber: head.owner.id };
-        let span = if span::wanted() { Some(Box::new(span::of(&head.owner))) } else { None };
-        Call { future: start(entry), frame, span }
-    }
-}
-
-impl<T> Future for Call<'_, T> {
-    type Output = T;
-
-    #[inline]
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Cx<'_>) -> Poll<T> {
-        let this = &mut *self;
-        let inside = frames::enter(this.frame);
-        let polled = match &this.span {
-            None => this.future.as_mut().poll(cx),
-            Some(span) => span.in_scope(|| this.future.as_mut().poll(cx)),
-        };
-        inside.leave();
-        polled
-    }
-}
 
 /// Takes a count of the listener at `at` or of the first one behind it that is still to be called.
 #[inline]
@@ -74,8 +39,67 @@ pub(crate) fn next_entry<L: ?Sized + Entry>(
     }
 }
 
+/// A running call, polled inside of its listener's frame. The future owns a count of the listener.
+pub(crate) struct Call<'a, R: Send + 'a> {
+    future: BoxFuture<'a, R>,
+    frame: Frame,
+}
+
+impl<'a, R: Send + 'a> Drop for Call<'a, R> {
+    /// What a call holds is a user's and may panic when a suspended call is dropped.
+    #[inline]
+    fn drop(&mut self) {
+        // A future of nothing needs no memory.
+        let future = std::mem::replace(&mut self.future, Box::pin(pending()));
+        if let Err(panic) = contained(|| drop(future)) {
+            report_dropped(self.frame, panic);
+        }
+    }
+}
+
+#[cold]
+fn report_dropped(frame: Frame, panic: String) {
+    if let Some(shared) = Shared::of(frame.effect) {
+        let (plugin, step) = shared.names_of(frame);
+        shared.report(plugin, &step, format!("panicked when its call was dropped: {panic}"));
+    }
+}
+
+impl<'a, R: Send + 'a> Call<'a, R> {
+    /// Starts a call of `entry`, which `start` consumes.
+    #[inline]
+    pub(crate) fn new<L: ?Sized + Entry>(entry: Arc<L>, start: impl FnOnce(Arc<L>) -> BoxFuture<'a, R>) -> Self {
+        let head = entry.head().0;
+        let frame = Frame { effect: head.effect(), fiber: head.owner.id };
+        if span::wanted() {
+            let span = span::of(&head.owner);
+            return Call { future: span::traced(span, start(entry)), frame };
+        }
+        Call { future: start(entry), frame }
+    }
+
+    /// A step of the dispatcher itself, which belongs to no listener.
+    #[inline]
+    pub(crate) fn own(span: Option<&tracing::Span>, future: BoxFuture<'a, R>) -> Self {
+        let future = match span {
+            None => future,
+            Some(span) => span::traced(span.clone(), future),
+        };
+        Call { future, frame: Frame { effect: 0, fiber: FiberId::default() } }
+    }
+
+    #[inline]
+    pub(crate) fn poll(&mut self, cx: &mut Cx<'_>) -> Poll<R> {
+        let inside = frames::enter(self.frame);
+        let polled = self.future.as_mut().poll(cx);
+        inside.leave();
+        polled
+    }
+}
+
 /// Starts the next listener's call.
-fn next_call<'a, P: Sync + 'static, R: 'static>(
+#[inline]
+fn next_call<'a, P: Sync + 'static, R: Send + 'static>(
     shared: &Arc<Shared>,
     route: &Route<Weak<dyn Ask<P, R>>>,
     at: &mut usize,
@@ -85,8 +109,9 @@ fn next_call<'a, P: Sync + 'static, R: 'static>(
 }
 
 /// Polls foreign code; a panic comes back as its text.
-fn poll_contained<F: Future + Unpin>(future: &mut F, cx: &mut Cx<'_>) -> Poll<Result<F::Output, String>> {
-    match catch_unwind(AssertUnwindSafe(|| Pin::new(future).poll(cx))) {
+#[inline]
+fn poll_contained<'a, R: Send + 'a>(call: &mut Call<'a, R>, cx: &mut Cx<'_>) -> Poll<Result<R, String>> {
+    match catch_unwind(AssertUnwindSafe(|| call.poll(cx))) {
         Ok(polled) => polled.map(Ok),
         Err(payload) => {
             frames::take_panicked();
@@ -107,7 +132,7 @@ impl Future for Suspended<'_> {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Cx<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
-        poll_contained(&mut this.call, cx).map(|ended| failure(ended, this.place, this.shared, this.call.frame))
+        poll_contained(&mut this.call, cx).map(|ended| failure(ended, this.place, this.shared, this.call.frame.fiber))
     }
 }
 
@@ -115,14 +140,14 @@ fn failure(
     ended: Result<Result<(), BoxError>, String>,
     place: usize,
     shared: &Shared,
-    frame: Frame,
+    owner: FiberId,
 ) -> Option<(usize, Failure)> {
     let cause = match ended {
         Ok(Ok(())) => return None,
         Ok(Err(error)) => error,
         Err(panic) => format!("panicked: {panic}").into(),
     };
-    Some((place, Failure { plugin: shared.label_of(frame.fiber), cause }))
+    Some((place, Failure { plugin: shared.label_of(owner), cause }))
 }
 
 impl<'d> At<'d> {
@@ -143,28 +168,23 @@ impl<'d> At<'d> {
         let scope = if key.is_routed() { key.subject(payload) } else { self.scope };
         let route = Route::new(self.shared, scope, key);
         let shared = self.shared;
-        let (mut at, mut running) = (0, None::<Call<'d, _>>);
+        let (mut at, mut suspended) = (0, None::<Call<'d, _>>);
         poll_fn(move |cx| {
             loop {
-                if let Some(call) = &mut running {
-                    match poll_contained(call, cx) {
-                        Poll::Pending => return Poll::Pending,
-                        Poll::Ready(Ok(Ok(None))) => {}
-                        Poll::Ready(Ok(answer)) => {
-                            running = None;
-                            return Poll::Ready(answer);
-                        }
-                        Poll::Ready(Err(message)) => {
-                            let panic = shared.panic_at(key.name(), Some(call.frame), message);
-                            running = None;
-                            return Poll::Ready(Err(panic.into()));
-                        }
+                // Kept on the stack while it has not suspended: most calls never do.
+                let next = suspended.take().or_else(|| next_call(shared, &route, &mut at, payload));
+                let Some(mut call) = next else { return Poll::Ready(Ok(None)) };
+                match poll_contained(&mut call, cx) {
+                    Poll::Ready(Ok(Ok(None))) => {}
+                    Poll::Ready(Ok(answer)) => return Poll::Ready(answer),
+                    Poll::Ready(Err(message)) => {
+                        let panic = shared.panic_at(key.name(), Some(call.frame), message);
+                        return Poll::Ready(Err(panic.into()));
                     }
-                }
-                running = None;
-                match next_call(shared, &route, &mut at, payload) {
-                    None => return Poll::Ready(Ok(None)),
-                    next => running = next,
+                    Poll::Pending => {
+                        suspended = Some(call);
+                        return Poll::Pending;
+                    }
                 }
             }
         })
@@ -195,7 +215,8 @@ impl<'d> At<'d> {
                 let mut at = 0;
                 while let Some(mut call) = next_call(shared, &route, &mut at, payload) {
                     match poll_contained(&mut call, cx) {
-                        Poll::Ready(ended) => failures.extend(failure(ended, at, shared, call.frame)),
+                        Poll::Ready(Ok(Ok(()))) => {}
+                        Poll::Ready(ended) => failures.extend(failure(ended, at, shared, call.frame.fiber)),
                         Poll::Pending => {
                             let list = suspended.get_or_insert_with(FuturesUnordered::new);
                             list.push(Suspended { place: at, shared, call });

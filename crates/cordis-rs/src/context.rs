@@ -15,7 +15,7 @@ use crate::{
     sync::Arc,
     view::View,
 };
-use std::fmt;
+use std::{borrow::Cow, fmt};
 
 /// A plugin's view of the app; cheap to clone, and worth nothing once its fiber is disposed: it then answers with errors
 /// and finds no service.
@@ -115,7 +115,7 @@ impl Context {
         value: Arc<T>,
         check: impl Fn(&Context) -> bool + Send + Sync + 'static,
     ) -> Result<Effect, ProvideError> {
-        self.publish(key, value, Some(Arc::new(check)))
+        self.publish(key, value, Some(Check::new(check)))
     }
 
     fn publish<T: ?Sized + Send + Sync + 'static>(
@@ -165,6 +165,7 @@ impl Context {
         let provided = fibers.provider(slot).map(|provided| provided.id());
         for dependant in fibers.dependants(slot) {
             if let Some(rare) = fibers.get_mut(dependant).and_then(|data| data.rare.as_mut()) {
+                rare.notified += 1;
                 rare.verdicts.retain(|(id, _)| Some(*id) != provided);
             }
         }
@@ -237,7 +238,7 @@ impl Context {
         let needs = match mount.declare(&mut declared) {
             Ok(()) => declared.needs,
             Err(conflict) => {
-                let plugin = mount.id().name().to_owned();
+                let plugin = mount.name().into_owned();
                 return Err(MountError::KeyConflict { service: conflict.0, plugin });
             }
         };
@@ -247,11 +248,13 @@ impl Context {
         } else {
             Some(Arc::new(self.view().with_intercepts(&levels)))
         };
-        self.mount(Arc::new(mount), needs, view)
+        let name = mount.name();
+        self.mount(name, Arc::new(mount), needs, view)
     }
 
     fn mount(
         &self,
+        name: Cow<'static, str>,
         plugin: Arc<dyn Mounted>,
         needs: Vec<Need>,
         view: Option<Arc<View>>,
@@ -259,7 +262,7 @@ impl Context {
         let observed = self.shared.meta.created.len() > 0;
         let cell = {
             let mut fibers = self.shared.fibers.lock();
-            let cell = self.insert(&mut fibers, "mount a plugin", State::Pending, &plugin_name(&*plugin), |data| {
+            let cell = self.insert(&mut fibers, "mount a plugin", State::Pending, name, |data| {
                 data.plugin = Some(plugin.clone());
                 data.needs = needs.into();
                 data.view = view;
@@ -288,12 +291,12 @@ impl Context {
         fibers: &mut crate::fibers::Fibers,
         action: &'static str,
         state: State,
-        name: &std::borrow::Cow<'static, str>,
+        name: Cow<'static, str>,
         fill: impl FnOnce(&mut Data),
     ) -> Result<Arc<FiberCell>, crate::Inactive> {
         fibers.accepting(self, action)?;
         let effect = self.shared.next_seq();
-        let name = if name.is_empty() { self.cell.name.clone() } else { name.clone() };
+        let name = if name.is_empty() { self.cell.name.clone() } else { name };
         let id = fibers.insert(|id, uid| {
             let cell = Arc::new(FiberCell::new(id, uid, name, state));
             let mut data = Box::new(Data::new(cell, self.cell.id, effect));
@@ -306,10 +309,6 @@ impl Context {
         let cell = fibers.get(id).map(|data| data.cell.clone());
         cell.ok_or_else(|| crate::Inactive { action, plugin: self.cell.label() })
     }
-}
-
-fn plugin_name(plugin: &dyn Mounted) -> std::borrow::Cow<'static, str> {
-    plugin.id().name.clone()
 }
 
 fn slot_id<T: ?Sized + Send + Sync + 'static>(slot: &Arc<Slot<T>>) -> u64 {

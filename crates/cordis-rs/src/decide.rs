@@ -3,15 +3,16 @@
 use crate::{
     BoxError, BoxFuture, Context, Fiber, FiberId, State,
     done::{Done, Then},
-    fibers::{Data, Fibers, Loaded, Source},
+    fiber::FiberCell,
+    fibers::{Caught, Data, Fibers, Loaded, Source},
     meta::{ServiceChange, StatusChange},
     needs::Satisfied,
-    service::AnyProvided,
+    service::{AnyProvided, Check},
     shared::Shared,
     sync::Arc,
 };
 use smallvec::SmallVec;
-use std::{any::Any, mem::take, task::Waker};
+use std::{mem::take, task::Waker};
 
 /// What is to be done outside of the lock before it is decided again.
 pub(crate) enum Act {
@@ -19,7 +20,7 @@ pub(crate) enum Act {
     Rest,
     Again,
     /// Ask these providers whether they count for the fiber.
-    Check(Vec<Arc<dyn AnyProvided>>),
+    Check(Vec<Asked>),
     /// Run the body.
     Load(u32, BoxFuture<'static, Result<(), BoxError>>),
     /// Undo an effect.
@@ -39,7 +40,7 @@ pub(crate) struct After {
     pub(crate) fire: Vec<Arc<Done>>,
     /// Steps that may take too long: what ends them, whose, what.
     pub(crate) watch: Vec<(Arc<Done>, String, String)>,
-    pub(crate) dropped: Vec<Box<dyn Any + Send>>,
+    pub(crate) dropped: Vec<Caught>,
 }
 
 /// How the needs of a fiber stand.
@@ -47,7 +48,15 @@ enum Met {
     Yes(SmallVec<[Option<Arc<dyn AnyProvided>>; 4]>),
     No,
     /// These have a check that was not asked yet.
-    Unchecked(Vec<Arc<dyn AnyProvided>>),
+    Unchecked(Vec<Asked>),
+}
+
+/// A provider's check that is to be asked. It holds the check only: the provider itself may go meanwhile.
+pub(crate) struct Asked {
+    pub(crate) id: u64,
+    pub(crate) service: &'static str,
+    pub(crate) owner: Arc<FiberCell>,
+    pub(crate) check: Arc<Check>,
 }
 
 impl Shared {
@@ -71,10 +80,11 @@ impl Shared {
                 None => rest(data, after),
                 Some(loaded) => {
                     if let Loaded::Failed(error) = &loaded {
-                        after.dropped.push(Box::new(data.cell.set_error(Some(error.clone()))));
+                        after.dropped.extend(data.cell.set_error(Some(error.clone())));
                     }
                     let stays = matches!(loaded, Loaded::Well) && !data.disposing && !data.restart;
-                    if stays && is_current(fibers, id) {
+                    // A check that was not asked since leaves things as they are: the active fiber asks it.
+                    if stays && !matches!(current(fibers, id), Current::No) {
                         self.activate(fibers, id, after);
                         return Act::Again;
                     }
@@ -83,13 +93,17 @@ impl Shared {
                 }
             },
             State::Active => {
-                if data.disposing || data.restart || !is_current(fibers, id) {
-                    self.start_unload(fibers, id, after);
-                    return Act::Again;
-                }
-                match fibers.get_mut(id) {
-                    Some(data) => rest(data, after),
-                    None => Act::Rest,
+                let unload = data.disposing || data.restart;
+                match if unload { Current::No } else { current(fibers, id) } {
+                    Current::Unchecked(list) => Act::Check(list),
+                    Current::No => {
+                        self.start_unload(fibers, id, after);
+                        Act::Again
+                    }
+                    Current::Yes => match fibers.get_mut(id) {
+                        Some(data) => rest(data, after),
+                        None => Act::Rest,
+                    },
                 }
             }
             State::Unloading => self.unload(fibers, id, after),
@@ -127,7 +141,7 @@ impl Shared {
             self.set(data, State::Active, after);
             return Act::Again;
         }
-        if data.cell.error().is_some() && !retry {
+        if data.cell.has_error() && !retry {
             self.set(data, State::Failed, after);
             return Act::Again;
         }
@@ -141,14 +155,14 @@ impl Shared {
             Met::Unchecked(list) => {
                 // Asked for again after the checks.
                 if let Some(data) = fibers.get_mut(id) {
-                    data.retry |= data.cell.error().is_some();
+                    data.retry |= data.cell.has_error();
                 }
                 return Act::Check(list);
             }
             Met::No => {
                 let Some(data) = fibers.get_mut(id) else { return Act::Rest };
                 data.retry = false;
-                let resting = if data.cell.error().is_some() { State::Failed } else { State::Pending };
+                let resting = if data.cell.has_error() { State::Failed } else { State::Pending };
                 if data.state() == resting {
                     return rest(data, after);
                 }
@@ -180,7 +194,7 @@ impl Shared {
 
     fn activate(self: &Arc<Self>, fibers: &mut Fibers, id: FiberId, after: &mut After) {
         let Some(data) = fibers.get_mut(id) else { return };
-        after.dropped.push(Box::new(data.cell.set_error(None)));
+        after.dropped.extend(data.cell.set_error(None));
         self.set(data, State::Active, after);
         for provided in data.services() {
             provided.set_active(true);
@@ -272,7 +286,7 @@ impl Shared {
             return;
         }
         data.cell.set_state(to);
-        after.wake.append(&mut data.waiters);
+        after.wake.extend(data.woken());
         if self.meta.status.len() > 0 {
             let fiber = Fiber { shared: self.clone(), cell: data.cell.clone() };
             after.status.push(StatusChange { fiber, from, to });
@@ -296,7 +310,7 @@ impl Fibers {
     pub(crate) fn notify(&mut self, slot: u64) {
         for dependant in self.dependants(slot) {
             if let Some(data) = self.get_mut(dependant) {
-                data.retry |= data.cell.error().is_some() && data.state() != State::Loading;
+                data.retry |= data.cell.has_error() && data.state() != State::Loading;
             }
             self.enqueue(dependant);
         }
@@ -308,7 +322,7 @@ fn rest(data: &mut Data, after: &mut After) -> Act {
         return Act::Again;
     }
     data.advancing = false;
-    after.wake.append(&mut data.waiters);
+    after.wake.extend(data.woken());
     Act::Rest
 }
 
@@ -324,7 +338,7 @@ fn met(fibers: &Fibers, id: FiberId) -> Met {
         });
         match (provider, counts) {
             (Some(provided), Some(Some(true))) => sources.push(Some(provided.clone())),
-            (Some(provided), Some(None)) => unchecked.push(provided.clone()),
+            (Some(provided), Some(None)) => unchecked.extend(asked(provided)),
             _ if need.optional => sources.push(None),
             _ => return Met::No,
         }
@@ -337,15 +351,37 @@ fn verdict(data: &Data, provided: u64) -> Option<bool> {
     verdicts.iter().find(|(id, _)| *id == provided).map(|(_, counts)| *counts)
 }
 
+fn asked(provided: &Arc<dyn AnyProvided>) -> Option<Asked> {
+    let (id, service, owner) = (provided.id(), provided.slot().name(), provided.owner().clone());
+    provided.check().map(|check| Asked { id, service, owner, check: check.clone() })
+}
+
 /// Whether the providers of the last load are still the ones.
-fn is_current(fibers: &Fibers, id: FiberId) -> bool {
-    let Some(data) = fibers.get(id) else { return false };
-    data.needs.iter().enumerate().all(|(i, need)| {
+enum Current {
+    Yes,
+    No,
+    Unchecked(Vec<Asked>),
+}
+
+fn current(fibers: &Fibers, id: FiberId) -> Current {
+    let Some(data) = fibers.get(id) else { return Current::No };
+    let mut unchecked = Vec::new();
+    for (i, need) in data.needs.iter().enumerate() {
         let then = data.epoch.get(i).map_or(0, |source| source.id);
-        let now = fibers.provider(need.slot.id()).filter(|provided| {
-            // An unasked check leaves things as they are until it was asked.
-            provided.check().is_none() || verdict(data, provided.id()).unwrap_or(provided.id() == then)
-        });
-        now.map_or(0, |provided| provided.id()) == then
-    })
+        let now = match fibers.provider(need.slot.id()) {
+            None => 0,
+            Some(provided) if provided.check().is_none() => provided.id(),
+            Some(provided) => match verdict(data, provided.id()) {
+                Some(counts) => if counts { provided.id() } else { 0 },
+                None => {
+                    unchecked.extend(asked(provided));
+                    continue;
+                }
+            },
+        };
+        if now != then {
+            return Current::No;
+        }
+    }
+    if unchecked.is_empty() { Current::Yes } else { Current::Unchecked(unchecked) }
 }

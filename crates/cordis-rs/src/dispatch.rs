@@ -7,7 +7,6 @@ use crate::{
     fiber::FiberCell,
     frames, keys,
     meta::Dispatched,
-    register::bucket_of,
     route,
     shared::Shared,
     span,
@@ -117,11 +116,7 @@ impl<'d> At<'d> {
         if scope.is_some() {
             return self.each_scoped(key, scope, call, on_panic);
         }
-        let slot = self.shared.events.get(key.key().0)?;
-        let Some(bucket) = bucket_of::<E>(slot) else {
-            self.shared.report_conflict(key);
-            return None;
-        };
+        let bucket = route::find(self.shared, &self.shared.events, key)?;
         let pin = bucket.pin();
         self.run(pin.as_deref()?, call, on_panic)
     }

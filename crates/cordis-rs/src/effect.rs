@@ -81,6 +81,14 @@ pub(crate) enum Label {
     Provide(&'static str),
     Plugin,
     Named(Cow<'static, str>),
+    /// A timer that has run out and whose callback still runs: no longer listed, waited for all the same.
+    Over(&'static str),
+}
+
+impl Label {
+    pub(crate) fn is_over(&self) -> bool {
+        matches!(self, Label::Over(_))
+    }
 }
 
 impl fmt::Display for Label {
@@ -90,6 +98,7 @@ impl fmt::Display for Label {
             Label::Provide(service) => write!(f, "ctx.provide({service:?})"),
             Label::Plugin => f.write_str("ctx.plugin()"),
             Label::Named(name) => f.write_str(name),
+            Label::Over(name) => f.write_str(name),
         }
     }
 }
@@ -135,7 +144,7 @@ impl Effect {
     /// Gives the disposer of this effect another limit than [`DEFAULT_LIMIT`]. Other kinds of effects keep theirs.
     pub fn with_limit(self, limit: Duration) -> Self {
         let mut fibers = self.shared.fibers.lock();
-        let record = fibers.get_mut(self.cell.id).and_then(|data| data.effects.get_mut(self.id));
+        let record = fibers.get_mut(self.cell.id).and_then(|data| data.record_mut(self.id));
         if let Some(Record { undo: Undo::Run(disposer), .. }) = record {
             disposer.limit = limit;
         }
@@ -146,7 +155,7 @@ impl Effect {
     /// Whether it is still registered and not being undone.
     pub fn is_live(&self) -> bool {
         let fibers = self.shared.fibers.lock();
-        let record = fibers.get(self.cell.id).and_then(|data| data.effects.get(self.id));
+        let record = fibers.get(self.cell.id).and_then(|data| data.record(self.id));
         record.is_some_and(|record| !matches!(record.undo, Undo::Wait(_) | Undo::Busy(_)))
     }
 }
@@ -368,7 +377,7 @@ impl Running<'_> {
         let shared = self.ctx.shared();
         let mut fibers = shared.fibers.lock();
         let mut data = fibers.get_mut(self.ctx.cell().id);
-        let open = match data.as_mut().and_then(|data| data.effects.get_mut(self.id)) {
+        let open = match data.as_mut().and_then(|data| data.record_mut(self.id)) {
             Some(Record { undo: Undo::Group(group), .. }) => {
                 group.setup = None;
                 data

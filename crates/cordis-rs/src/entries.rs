@@ -32,7 +32,7 @@ pub struct Duplicate {
 }
 
 struct Table<V> {
-    entries: Ordered<u64, (Option<Arc<str>>, V)>,
+    entries: Ordered<u64, (Option<Arc<str>>, Arc<V>)>,
     names: HashMap<Arc<str>, u64>,
     next: u64,
     /// Counts how often the table was drained: iterators of an older generation end.
@@ -51,11 +51,11 @@ impl<V> Table<V> {
         if let Some(name) = &name {
             self.names.insert(name.clone(), self.next);
         }
-        self.entries.insert(self.next, (name, value));
+        self.entries.insert(self.next, (name, Arc::new(value)));
         self.next
     }
 
-    fn remove(&mut self, id: u64) -> Option<V> {
+    fn remove(&mut self, id: u64) -> Option<Arc<V>> {
         let (name, value) = self.entries.remove(id)?;
         if let Some(name) = name {
             self.names.remove(&name);
@@ -74,7 +74,7 @@ pub struct EntryUndo {
 }
 
 impl EntryUndo {
-    fn new<V: Send + 'static>(table: &Arc<Mutex<Table<V>>>, id: u64) -> Self {
+    fn new<V: Send + Sync + 'static>(table: &Arc<Mutex<Table<V>>>, id: u64) -> Self {
         let table = table.clone();
         EntryUndo {
             undo: Box::new(move || {
@@ -90,20 +90,20 @@ impl EntryUndo {
     }
 }
 
-impl<V: Clone + Send + 'static> NamedEntries<V> {
+impl<V: Clone + Send + Sync + 'static> NamedEntries<V> {
     /// An empty table.
     pub fn new() -> Self {
         Self::with_error(|name| Duplicate { name: name.to_owned() })
     }
 }
 
-impl<V: Clone + Send + 'static> Default for NamedEntries<V> {
+impl<V: Clone + Send + Sync + 'static> Default for NamedEntries<V> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl<V: Clone + Send + 'static, E> NamedEntries<V, E> {
+impl<V: Clone + Send + Sync + 'static, E> NamedEntries<V, E> {
     /// An empty table with the registry's own error for a name that is taken.
     pub fn with_error(taken: impl Fn(&str) -> E + Send + Sync + 'static) -> Self {
         NamedEntries { table: Arc::default(), taken: Arc::new(taken) }
@@ -127,9 +127,13 @@ impl<V: Clone + Send + 'static, E> NamedEntries<V, E> {
 
     /// The value of a name.
     pub fn get(&self, name: &str) -> Option<V> {
-        let table = self.table.lock();
-        let (_, value) = table.entries.get(*table.names.get(name)?)?;
-        Some(value.clone())
+        let value = {
+            let table = self.table.lock();
+            let (_, value) = table.entries.get(*table.names.get(name)?)?;
+            value.clone()
+        };
+        // A user's clone may look into this very table.
+        Some((*value).clone())
     }
 
     /// Whether the name is taken.
@@ -164,7 +168,7 @@ impl<V: Clone + Send + 'static, E> NamedEntries<V, E> {
     }
 }
 
-impl<V: Clone + Send + 'static> AnonymousEntries<V> {
+impl<V: Clone + Send + Sync + 'static> AnonymousEntries<V> {
     /// An empty table.
     pub fn new() -> Self {
         AnonymousEntries { table: Arc::default() }
@@ -197,7 +201,7 @@ impl<V: Clone + Send + 'static> AnonymousEntries<V> {
     }
 }
 
-impl<V: Clone + Send + 'static> Default for AnonymousEntries<V> {
+impl<V: Clone + Send + Sync + 'static> Default for AnonymousEntries<V> {
     fn default() -> Self {
         Self::new()
     }
@@ -221,12 +225,15 @@ impl<V: Clone> Iterator for Entries<V> {
     type Item = (Option<Arc<str>>, V);
 
     fn next(&mut self) -> Option<Self::Item> {
-        let table = self.table.lock();
-        if table.generation != self.generation {
-            return None;
-        }
-        let (id, (name, value)) = table.entries.after(self.last)?;
-        self.last = id;
-        Some((name.clone(), value.clone()))
+        let (name, value) = {
+            let table = self.table.lock();
+            if table.generation != self.generation {
+                return None;
+            }
+            let (id, (name, value)) = table.entries.after(self.last)?;
+            self.last = id;
+            (name.clone(), value.clone())
+        };
+        Some((name, (*value).clone()))
     }
 }

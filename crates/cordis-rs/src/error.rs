@@ -174,6 +174,12 @@ pub enum UpdateError {
         /// Its state.
         state: State,
     },
+    /// The root and scopes run no plugin.
+    #[error("cannot update `{plugin}`: it runs no plugin and has no configuration; update the fiber that `plugin()` returned")]
+    NoPlugin {
+        /// Its name.
+        plugin: String,
+    },
     /// The value is of another type than the plugin's `Config`.
     #[error("cannot update `{plugin}`: its configuration is a `{expected}`, not a `{given}`")]
     Type {

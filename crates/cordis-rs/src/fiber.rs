@@ -2,7 +2,7 @@
 
 use crate::{
     Disposed, FiberError, UpdateError,
-    fibers::{Data, FiberId},
+    fibers::{Caught, Data, FiberId},
     keys,
     meta::Updating,
     shared::Shared,
@@ -71,7 +71,13 @@ pub(crate) struct FiberCell {
     pub(crate) uid: u64,
     pub(crate) name: Cow<'static, str>,
     state: AtomicU8,
-    error: Mutex<Option<SharedError>>,
+    rare: OnceLock<Box<RareCell>>,
+}
+
+/// What most fibers never have.
+#[derive(Default)]
+struct RareCell {
+    error: Mutex<Option<Caught>>,
     /// Holds the listeners that hear only what happens to this fiber.
     local: OnceLock<ScopeKey>,
 }
@@ -83,8 +89,7 @@ impl FiberCell {
             uid,
             name,
             state: AtomicU8::new(state as u8),
-            error: Mutex::default(),
-            local: OnceLock::new(),
+            rare: OnceLock::new(),
         }
     }
 
@@ -98,12 +103,24 @@ impl FiberCell {
     }
 
     pub(crate) fn error(&self) -> Option<SharedError> {
-        self.error.lock().clone()
+        self.rare.get()?.error.lock().as_ref().map(|caught| caught.error.clone())
     }
 
+    pub(crate) fn error_text(&self) -> Option<String> {
+        self.rare.get()?.error.lock().as_ref().map(|caught| caught.text.to_string())
+    }
+
+    pub(crate) fn has_error(&self) -> bool {
+        self.rare.get().is_some_and(|rare| rare.error.lock().is_some())
+    }
+
+    /// Gives the old error, to be dropped outside of all locks.
     #[must_use = "drop it outside of all locks"]
-    pub(crate) fn set_error(&self, error: Option<SharedError>) -> Option<SharedError> {
-        std::mem::replace(&mut *self.error.lock(), error)
+    pub(crate) fn set_error(&self, error: Option<Caught>) -> Option<Caught> {
+        if error.is_none() && self.rare.get().is_none() {
+            return None;
+        }
+        std::mem::replace(&mut *self.rare.get_or_init(Box::default).error.lock(), error)
     }
 
     /// The name for people: `name#uid`, or `root`.
@@ -112,11 +129,11 @@ impl FiberCell {
     }
 
     pub(crate) fn local(&self) -> &ScopeKey {
-        self.local.get_or_init(ScopeKey::new)
+        self.rare.get_or_init(Box::default).local.get_or_init(ScopeKey::new)
     }
 
     pub(crate) fn local_if_used(&self) -> Option<&ScopeKey> {
-        self.local.get()
+        self.rare.get()?.local.get()
     }
 }
 
@@ -200,7 +217,11 @@ impl Fiber {
             fibers.get(self.cell.id).filter(|data| !data.disposing).and_then(|data| data.plugin.clone())
         };
         let disposed = || UpdateError::Disposed { plugin: self.cell.label(), state: self.state() };
-        let plugin = plugin.ok_or_else(disposed)?;
+        let Some(plugin) = plugin else {
+            let bare = self.shared.fibers.lock().get(self.cell.id).is_some_and(|data| data.plugin.is_none());
+            let plugin = self.cell.label();
+            return Err(if bare { UpdateError::NoPlugin { plugin } } else { disposed() });
+        };
         plugin.accepts(&*config, given, self.cell.label())?;
         if self.state() == crate::State::Active && self.is_update_heard() {
             let context = self.shared.root_context();
@@ -228,7 +249,10 @@ impl Fiber {
             data.and_then(|data| data.plugin.clone())
         };
         let gone = || FiberError::Disposed { plugin: self.cell.label(), state: self.state() };
-        plugin.ok_or_else(gone)?.configure(config.clone());
+        let plugin = plugin.ok_or_else(gone)?;
+        // A listener of `internal/update` may have put another value in.
+        plugin.accepts(&**config, "value of another type", self.cell.label())?;
+        plugin.configure(config.clone());
         self.shared.request_reload(self.cell.id, true);
         Ok(())
     }

@@ -8,7 +8,8 @@
 //! **Lock order** this lock → a bucket's list | a `Done` | a fiber cell's error. Read paths never take it.
 
 use crate::{
-    Context, Inactive, State,
+    BoxError, Context, Inactive, State,
+    contain::shown,
     disposed::Disposed,
     done::Done,
     effect::{Record, Undo},
@@ -33,10 +34,24 @@ slotmap::new_key_type! {
     pub struct FiberId;
 }
 
+/// An error with its text, which is foreign code to make and so is made once, outside of the lock.
+#[derive(Clone)]
+pub(crate) struct Caught {
+    pub(crate) error: SharedError,
+    pub(crate) text: Arc<str>,
+}
+
+impl Caught {
+    pub(crate) fn new(error: BoxError) -> Self {
+        let error = SharedError::from(error);
+        Caught { text: shown(&*error).into(), error }
+    }
+}
+
 /// How the last run of a body ended.
 pub(crate) enum Loaded {
     Well,
-    Failed(SharedError),
+    Failed(Caught),
     /// Dropped before its end: disposed, updated, or a need was withdrawn.
     Cancelled,
 }
@@ -58,6 +73,7 @@ pub(crate) struct Data {
     pub(crate) effect: u64,
     pub(crate) needs: Box<[Need]>,
     pub(crate) epoch: Box<[Source]>,
+    /// Its registrations, parts of others left out.
     pub(crate) effects: Ordered<u64, Record>,
     pub(crate) loaded: Option<Loaded>,
     /// Counts loads, so that one that was given up is not taken for the current one.
@@ -76,7 +92,7 @@ pub(crate) struct Data {
     /// A body or one step of the teardown is under way.
     pub(crate) busy: bool,
     pub(crate) gone: Option<Arc<Done>>,
-    pub(crate) waiters: Vec<Waker>,
+    waiters: Option<Box<Vec<Waker>>>,
     pub(crate) rare: Option<Box<Rare>>,
 }
 
@@ -91,7 +107,11 @@ pub(crate) struct Rare {
     pub(crate) body_over: Option<Arc<Done>>,
     /// What availability checks said, by act of providing.
     pub(crate) verdicts: Vec<(u64, bool)>,
+    /// Counts notifications, so that an answer that is out of date when it arrives is not kept.
+    pub(crate) notified: u64,
     pub(crate) leftovers: Disposed,
+    /// The registrations that are parts of others; their groups name them.
+    pub(crate) parts: Ordered<u64, Record>,
 }
 
 impl Data {
@@ -117,7 +137,7 @@ impl Data {
             again: false,
             busy: false,
             gone: None,
-            waiters: Vec::new(),
+            waiters: None,
             rare: None,
         }
     }
@@ -145,26 +165,52 @@ impl Data {
     }
 
     pub(crate) fn wait(&mut self, cx: &Cx<'_>) {
-        if !self.waiters.iter().any(|waker| waker.will_wake(cx.waker())) {
-            self.waiters.push(cx.waker().clone());
+        let waiters = self.waiters.get_or_insert_default();
+        if !waiters.iter().any(|waker| waker.will_wake(cx.waker())) {
+            waiters.push(cx.waker().clone());
         }
+    }
+
+    /// Those who wait for a change.
+    pub(crate) fn woken(&mut self) -> impl Iterator<Item = Waker> + use<> {
+        self.waiters.take().into_iter().flat_map(|waiters| waiters.into_iter())
     }
 
     /// Enters a record; into its group too, if it has one.
     pub(crate) fn add(&mut self, id: u64, record: Record) {
-        if record.group != 0
-            && let Some(Record { undo: Undo::Group(group), .. }) = self.effects.get_mut(record.group)
-        {
+        if record.group == 0 {
+            self.effects.insert(id, record);
+            return;
+        }
+        if let Some(Record { undo: Undo::Group(group), .. }) = self.record_mut(record.group) {
             group.children.insert(id, ());
         }
-        self.effects.insert(id, record);
+        self.rare().parts.insert(id, record);
+    }
+
+    pub(crate) fn record(&self, id: u64) -> Option<&Record> {
+        self.effects.get(id).or_else(|| self.rare.as_ref()?.parts.get(id))
+    }
+
+    pub(crate) fn record_mut(&mut self, id: u64) -> Option<&mut Record> {
+        match self.effects.get_mut(id) {
+            None => self.rare.as_mut()?.parts.get_mut(id),
+            record => record,
+        }
+    }
+
+    /// All records: the top ones and parts, each in order.
+    pub(crate) fn records(&self) -> impl Iterator<Item = (u64, &Record)> {
+        let parts = self.rare.iter().flat_map(|rare| rare.parts.iter());
+        self.effects.iter().chain(parts)
     }
 
     #[must_use = "drop it outside of the lock"]
     pub(crate) fn remove(&mut self, id: u64) -> Option<Record> {
-        let record = self.effects.remove(id)?;
+        let part = || self.rare.as_mut()?.parts.remove(id);
+        let record = self.effects.remove(id).or_else(part)?;
         if record.group != 0
-            && let Some(Record { undo: Undo::Group(group), .. }) = self.effects.get_mut(record.group)
+            && let Some(Record { undo: Undo::Group(group), .. }) = self.record_mut(record.group)
         {
             group.children.remove(id);
         }
@@ -177,7 +223,7 @@ impl Data {
             Undo::Service(provided) => Some(provided.clone()),
             _ => None,
         };
-        self.effects.iter().filter_map(|(_, record)| service(record)).collect()
+        self.records().filter_map(|(_, record)| service(record)).collect()
     }
 
     /// Whether a need of the last load is met by this act of providing.
@@ -249,6 +295,7 @@ impl Fibers {
         self.map.values().map(|data| &**data)
     }
 
+    #[cfg(feature = "testing")]
     pub(crate) fn len(&self) -> usize {
         self.map.len()
     }
@@ -284,7 +331,7 @@ impl Fibers {
         let refused = || Inactive { action, plugin: ctx.cell().label() };
         let data = self.get_mut(ctx.cell().id).filter(|data| data.accepts()).ok_or_else(refused)?;
         let group = ctx.group();
-        if group != 0 && !matches!(data.effects.get(group), Some(Record { undo: Undo::Group(_), .. })) {
+        if group != 0 && !matches!(data.record(group), Some(Record { undo: Undo::Group(_), .. })) {
             return Err(refused());
         }
         Ok(data)

@@ -11,7 +11,8 @@ use std::cell::Cell;
 /// Deeper nesting than this is taken for "inside of everything": a dispose there only requests.
 const MAX: usize = 64;
 
-/// The effect (a listener, task or disposer; 0 for a plugin's body) and the fiber that foreign code belongs to.
+/// The effect (a listener, task or disposer; for a plugin's body the one that mounted it) and the fiber that foreign code
+/// belongs to. Effect numbers carry their app's number, so a frame is not taken for one of another app.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Frame {
     pub(crate) effect: u64,
@@ -24,6 +25,10 @@ struct Frames {
     stack: [Cell<(u64, u64)>; MAX],
     /// The innermost frame that a panic unwound through.
     panicked: Cell<Option<Frame>>,
+    /// Observers of failures are being told.
+    telling: Cell<bool>,
+    /// A teardown is dropping what it has taken out.
+    removing: Cell<bool>,
 }
 
 impl Frames {
@@ -33,6 +38,8 @@ impl Frames {
             sync: Cell::new(0),
             stack: [const { Cell::new((0, 0)) }; MAX],
             panicked: Cell::new(None),
+            telling: Cell::new(false),
+            removing: Cell::new(false),
         }
     }
 }
@@ -81,6 +88,12 @@ impl Drop for Inside {
     }
 }
 
+/// Forgets a panic that foreign code caught itself; before foreign code is polled.
+#[inline]
+pub(crate) fn forget_panicked() {
+    FRAMES.with(|t| t.panicked.set(None));
+}
+
 /// The frame whose panic was caught last.
 pub(crate) fn take_panicked() -> Option<Frame> {
     FRAMES.with(|t| t.panicked.take())
@@ -100,6 +113,31 @@ impl Drop for InsideSync {
     fn drop(&mut self) {
         FRAMES.with(|t| t.sync.set(t.sync.get() - 1));
     }
+}
+
+/// Marks the telling of a failure while it lives; `None` when one is being told on this stack already.
+pub(crate) struct Telling(());
+
+pub(crate) fn tell() -> Option<Telling> {
+    FRAMES.with(|t| (!t.telling.replace(true)).then_some(Telling(())))
+}
+
+impl Drop for Telling {
+    fn drop(&mut self) {
+        FRAMES.with(|t| t.telling.set(false));
+    }
+}
+
+/// Runs `drop` as part of a teardown: user values go here and now.
+pub(crate) fn removing<T>(drop: impl FnOnce() -> T) -> T {
+    let before = FRAMES.with(|t| t.removing.replace(true));
+    let result = drop();
+    FRAMES.with(|t| t.removing.set(before));
+    result
+}
+
+pub(crate) fn is_removing() -> bool {
+    FRAMES.with(|t| t.removing.get())
 }
 
 /// Inside a synchronous listener nothing can be awaited: whoever polls there blocks the dispatch.

@@ -80,7 +80,7 @@ fn tree(fibers: &Fibers, root: FiberId, ctx: &Context) -> FiberNode {
     while let Some(id) = todo.pop() {
         let Some(data) = fibers.get(id) else { continue };
         below.push(data);
-        todo.extend(data.effects.iter().filter_map(|(_, record)| child(record)));
+        todo.extend(data.records().filter_map(|(_, record)| child(record)));
     }
     below.sort_by_key(|data| std::cmp::Reverse(data.cell.uid));
     let mut made: HashMap<FiberId, FiberNode> = HashMap::new();
@@ -92,7 +92,7 @@ fn tree(fibers: &Fibers, root: FiberId, ctx: &Context) -> FiberNode {
         name: ctx.cell().name.to_string(),
         uid: ctx.cell().uid,
         state: ctx.cell().state(),
-        error: ctx.cell().error().map(|error| error.to_string()),
+        error: ctx.cell().error_text(),
         needs: Vec::new(),
         provides: Vec::new(),
         effects: Vec::new(),
@@ -118,7 +118,7 @@ fn node(fibers: &Fibers, data: &Data, made: &mut HashMap<FiberId, FiberNode>) ->
         name: data.cell.name.to_string(),
         uid: data.cell.uid,
         state: data.state(),
-        error: data.cell.error().map(|error| error.to_string()),
+        error: data.cell.error_text(),
         needs: needs.collect(),
         provides,
         effects: effects(data, made),
@@ -129,8 +129,9 @@ fn node(fibers: &Fibers, data: &Data, made: &mut HashMap<FiberId, FiberNode>) ->
 /// The effects as trees: parts follow what they are part of, so they are hung up from the newest to the oldest.
 fn effects(data: &Data, made: &mut HashMap<FiberId, FiberNode>) -> Vec<EffectNode> {
     let mut parts: HashMap<u64, Vec<EffectNode>> = HashMap::new();
-    let records: Vec<(u64, &Record)> = data.effects.iter().collect();
-    for (id, record) in records.into_iter().rev() {
+    let mut records: Vec<(u64, &Record)> = data.records().collect();
+    records.sort_by_key(|(id, _)| *id);
+    for (id, record) in records.into_iter().rev().filter(|(_, record)| !record.label.is_over()) {
         let mut children = parts.remove(&id).unwrap_or_default();
         children.reverse();
         let node = EffectNode {
@@ -156,9 +157,22 @@ fn waiting_for(data: &Data) -> Option<String> {
                 return Some("its dependants".into());
             }
             let last = data.effects.last_key()?;
-            data.effects.get(last).filter(|_| data.busy).map(|record| record.label.to_string())
+            data.record(last).filter(|_| data.busy).map(|record| record.label.to_string())
         }
         State::Pending | State::Active | State::Failed | State::Disposed => None,
+    }
+}
+
+impl Drop for FiberNode {
+    /// Takes a deep tree apart without recursion.
+    fn drop(&mut self) {
+        let mut todo = std::mem::take(&mut self.effects);
+        while let Some(mut effect) = todo.pop() {
+            todo.append(&mut effect.children);
+            if let Some(mut fiber) = effect.fiber.take() {
+                todo.append(&mut fiber.effects);
+            }
+        }
     }
 }
 
@@ -195,7 +209,10 @@ impl fmt::Display for Inspection {
 
 impl fmt::Display for FiberNode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}#{} {}", self.name, self.uid, self.state)?;
+        match self.uid {
+            0 => write!(f, "{} {}", self.name, self.state)?,
+            uid => write!(f, "{}#{uid} {}", self.name, self.state)?,
+        }
         for need in &self.needs {
             let optional = if need.optional { "?" } else { "" };
             match &need.provider {

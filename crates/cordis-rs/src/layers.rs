@@ -7,7 +7,8 @@
 
 use crate::{
     BoxError, Context, Effect, EntryUndo, Inactive, NamedEntries, ScopeKey,
-    sync::{Arc, Mutex, RwLock},
+    contain::contained,
+    sync::{Arc, Mutex},
 };
 use std::{borrow::Cow, collections::HashMap, error::Error};
 
@@ -72,11 +73,17 @@ pub struct Layers<L> {
 
 struct Inner<L> {
     global: Arc<L>,
-    scoped: RwLock<HashMap<ScopeKey, Arc<L>>>,
-    /// Changes of scoped layers take turns, so that none is dropped while another fills it.
-    changing: Mutex<()>,
+    scoped: Mutex<HashMap<ScopeKey, Entry<L>>>,
     make: Make<L>,
     on_change: OnChange,
+}
+
+struct Entry<L> {
+    layer: Arc<L>,
+    /// Changes under way; while there are any the layer stays.
+    pins: usize,
+    /// Counts changes, so that an emptiness seen before one is not taken for one seen after.
+    changes: u64,
 }
 
 impl<L: Layer> Layers<L> {
@@ -88,7 +95,7 @@ impl<L: Layer> Layers<L> {
     ) -> Self {
         let global = Arc::new(make(None));
         let (make, on_change) = (Box::new(make), Box::new(on_change));
-        let inner = Inner { global, scoped: RwLock::default(), changing: Mutex::default(), make, on_change };
+        let inner = Inner { global, scoped: Mutex::default(), make, on_change };
         Layers { inner: Arc::new(inner) }
     }
 
@@ -99,13 +106,14 @@ impl<L: Layer> Layers<L> {
 
     /// The scope's own layer, without its ancestors': so that its own entries are not confused with inherited ones.
     pub fn peek(&self, scope: &ScopeKey) -> Option<Arc<L>> {
-        self.inner.scoped.read().get(scope).cloned()
+        self.inner.scoped.lock().get(scope).map(|entry| entry.layer.clone())
     }
 
     /// The layers along the scope's chain, farthest ancestor first; the global one is not among them.
     pub fn chain(&self, scope: &ScopeKey) -> Vec<Arc<L>> {
-        let scoped = self.inner.scoped.read();
-        scope.chain().iter().rev().filter_map(|scope| scoped.get(scope).cloned()).collect()
+        let chain = scope.chain();
+        let scoped = self.inner.scoped.lock();
+        chain.iter().rev().filter_map(|scope| scoped.get(scope).map(|entry| entry.layer.clone())).collect()
     }
 
     /// One view of a named table: the global entries, then those along the chain. A name that is there already is
@@ -116,7 +124,7 @@ impl<L: Layer> Layers<L> {
         table: impl Fn(&L) -> &NamedEntries<V, E>,
     ) -> Vec<(Arc<str>, V)>
     where
-        V: Clone + Send + 'static,
+        V: Clone + Send + Sync + 'static,
     {
         let mut view: Vec<(Arc<str>, V)> = table(self.global()).iter().collect();
         let mut places: HashMap<Arc<str>, usize> =
@@ -151,7 +159,8 @@ impl<L: Layer> Layers<L> {
         E: Error + 'static,
     {
         let effect = self.change(ctx, label.into(), true, action)?;
-        if let Err(refused) = (self.inner.on_change)(ctx) {
+        let told = contained(|| (self.inner.on_change)(ctx));
+        if let Err(refused) = told.unwrap_or_else(|panic| Err(format!("panicked: {panic}").into())) {
             effect.cancel();
             return Err(LayerError::Refused(refused));
         }
@@ -189,14 +198,8 @@ impl<L: Layer> Layers<L> {
         ctx.shared().fibers.lock().accepting(ctx, "register in a layer")?;
         let scope = ctx.scope_key().cloned();
         let undo = {
-            let _turn = self.inner.changing.lock();
-            let layer = self.inner.layer(scope.as_ref());
-            let undo = action(&layer);
-            drop(layer);
-            if undo.is_err() {
-                self.inner.drop_if_empty(scope.as_ref());
-            }
-            undo.map_err(LayerError::Action)?
+            let pin = self.inner.pin(scope.as_ref());
+            action(&pin.layer).map_err(LayerError::Action)?
         };
         let taken_back = TakeBack { inner: self.inner.clone(), scope, undo: Some(undo) };
         let (inner, teller) = (self.inner.clone(), ctx.clone());
@@ -209,20 +212,52 @@ impl<L: Layer> Layers<L> {
 }
 
 impl<L: Layer> Inner<L> {
-    fn layer(&self, scope: Option<&ScopeKey>) -> Arc<L> {
-        let Some(scope) = scope else { return self.global.clone() };
-        if let Some(layer) = self.scoped.read().get(scope) {
-            return layer.clone();
-        }
-        let layer = Arc::new((self.make)(Some(scope)));
-        self.scoped.write().insert(scope.clone(), layer.clone());
-        layer
+    /// The layer of a scope, made if need be, for a change. No lock is held while it is made or changed.
+    fn pin(self: &Arc<Self>, scope: Option<&ScopeKey>) -> Pin<'_, L> {
+        let Some(scope) = scope else { return Pin { inner: self, scope: None, layer: self.global.clone() } };
+        let pin = |entry: &mut Entry<L>| {
+            entry.pins += 1;
+            entry.changes += 1;
+            entry.layer.clone()
+        };
+        let found = self.scoped.lock().get_mut(scope).map(pin);
+        let layer = found.unwrap_or_else(|| {
+            let made = Arc::new((self.make)(Some(scope)));
+            let mut scoped = self.scoped.lock();
+            let fresh = || Entry { layer: made.clone(), pins: 0, changes: 0 };
+            pin(scoped.entry(scope.clone()).or_insert_with(fresh))
+        });
+        Pin { inner: self, scope: Some(scope.clone()), layer }
     }
+}
 
-    fn drop_if_empty(&self, scope: Option<&ScopeKey>) {
-        let Some(scope) = scope else { return };
-        let empty = self.scoped.read().get(scope).is_some_and(|layer| layer.is_empty());
-        let dropped = if empty { self.scoped.write().remove_entry(scope) } else { None };
+/// A layer that is being changed; dropped, it lets go of a layer that is empty then.
+struct Pin<'l, L: Layer> {
+    inner: &'l Arc<Inner<L>>,
+    scope: Option<ScopeKey>,
+    layer: Arc<L>,
+}
+
+impl<L: Layer> Drop for Pin<'_, L> {
+    fn drop(&mut self) {
+        let Some(scope) = &self.scope else { return };
+        let changes = {
+            let mut scoped = self.inner.scoped.lock();
+            let Some(entry) = scoped.get_mut(scope) else { return };
+            entry.pins -= 1;
+            if entry.pins > 0 {
+                return;
+            }
+            entry.changes
+        };
+        // Foreign code: outside of the lock, and looked at again under it by the number of changes.
+        if !contained(|| self.layer.is_empty()).unwrap_or(false) {
+            return;
+        }
+        let mut scoped = self.inner.scoped.lock();
+        let unchanged = scoped.get(scope).is_some_and(|entry| entry.pins == 0 && entry.changes == changes);
+        let dropped = if unchanged { scoped.remove_entry(scope) } else { None };
+        drop(scoped);
         drop(dropped);
     }
 }
@@ -236,11 +271,10 @@ struct TakeBack<L: Layer, U: LayerUndo> {
 
 impl<L: Layer, U: LayerUndo> Drop for TakeBack<L, U> {
     fn drop(&mut self) {
-        let _turn = self.inner.changing.lock();
         if let Some(undo) = self.undo.take() {
+            let _pin = self.inner.pin(self.scope.as_ref());
             undo.undo();
         }
-        self.inner.drop_if_empty(self.scope.as_ref());
     }
 }
 

@@ -34,7 +34,7 @@ where
 {
     #[inline]
     fn call(&self, payload: &P) -> R {
-        (self.call.0)(payload)
+        (self.code().0)(payload)
     }
 }
 
@@ -46,7 +46,7 @@ where
 {
     #[inline]
     fn call(&self, payload: &P) -> R {
-        (self.call.1)(&self.call.0, payload)
+        (self.code().1)(&self.code().0, payload)
     }
 }
 
@@ -57,7 +57,7 @@ where
     F: for<'a> AskFn<'a, P, R>,
 {
     fn call<'a>(self: Arc<Self>, payload: &'a P) -> BoxFuture<'a, R> {
-        Box::pin(async move { self.call.0.ask(payload).await })
+        Box::pin(async move { self.code().0.ask(payload).await })
     }
 }
 
@@ -69,7 +69,7 @@ where
     F: for<'a> AskWith<'a, S, P, R>,
 {
     fn call<'a>(self: Arc<Self>, payload: &'a P) -> BoxFuture<'a, R> {
-        Box::pin(async move { self.call.1.ask(&self.call.0, payload).await })
+        Box::pin(async move { self.code().1.ask(&self.code().0, payload).await })
     }
 }
 
@@ -80,7 +80,7 @@ where
     F: for<'a> AroundFn<'a, A, R>,
 {
     fn call<'a>(self: Arc<Self>, args: &'a mut A, next: Next<'a, A, R>) -> BoxFuture<'a, R> {
-        Box::pin(async move { self.call.0.around(args, next).await })
+        Box::pin(async move { self.code().0.around(args, next).await })
     }
 }
 
@@ -92,7 +92,7 @@ where
     F: for<'a> AroundWith<'a, S, A, R>,
 {
     fn call<'a>(self: Arc<Self>, args: &'a mut A, next: Next<'a, A, R>) -> BoxFuture<'a, R> {
-        Box::pin(async move { self.call.1.around(&self.call.0, args, next).await })
+        Box::pin(async move { self.code().1.around(&self.code().0, args, next).await })
     }
 }
 

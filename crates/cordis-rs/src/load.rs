@@ -2,13 +2,12 @@
 
 use crate::{
     BoxError, BoxFuture, FiberId, State,
-    contain::contained,
-    decide::After,
+    contain::{contained, drop_reported},
+    decide::{After, Asked},
     disposed::Disposed,
-    error::SharedError,
-    fibers::Loaded,
+    effect::Label,
+    fibers::{Caught, Loaded},
     frames::{self, Frame},
-    service::AnyProvided,
     shared::Shared,
     span,
     sync::Arc,
@@ -23,18 +22,16 @@ pub(crate) struct Load {
     id: FiberId,
     number: u32,
     body: Option<Body>,
+    frame: Frame,
     span: Option<tracing::Span>,
 }
 
 impl Load {
     pub(crate) fn new(shared: Arc<Shared>, id: FiberId, number: u32, body: Body) -> Self {
-        let span = if span::wanted() {
-            let cell = shared.fibers.lock().get(id).map(|data| data.cell.clone());
-            cell.map(|cell| span::of(&cell))
-        } else {
-            None
-        };
-        Load { shared, id, number, body: Some(body), span }
+        let fiber = shared.fibers.lock().get(id).map(|data| (data.effect, data.cell.clone()));
+        let frame = Frame { effect: fiber.as_ref().map_or(0, |(effect, _)| *effect), fiber: id };
+        let span = fiber.filter(|_| span::wanted()).map(|(_, cell)| span::of(&cell));
+        Load { shared, id, number, body: Some(body), frame, span }
     }
 
     pub(crate) fn poll(&mut self, cx: &mut Cx<'_>) -> Poll<()> {
@@ -42,9 +39,8 @@ impl Load {
         let loaded = if self.shared.is_cancelled(self.id, self.number, None) {
             Loaded::Cancelled
         } else {
-            let frame = Frame { effect: 0, fiber: self.id };
             let polled = contained(|| {
-                let inside = frames::enter(frame);
+                let inside = frames::enter(self.frame);
                 let polled = match &self.span {
                     None => body.as_mut().poll(cx),
                     Some(span) => span.in_scope(|| body.as_mut().poll(cx)),
@@ -58,10 +54,10 @@ impl Load {
                 }
                 Ok(Poll::Pending) => return Poll::Pending,
                 Ok(Poll::Ready(Ok(()))) => Loaded::Well,
-                Ok(Poll::Ready(Err(error))) => Loaded::Failed(error.into()),
+                Ok(Poll::Ready(Err(error))) => Loaded::Failed(Caught::new(error)),
                 Err(panic) => {
                     frames::take_panicked();
-                    Loaded::Failed(SharedError::from(BoxError::from(format!("panicked: {panic}"))))
+                    Loaded::Failed(Caught::new(format!("panicked: {panic}").into()))
                 }
             }
         };
@@ -73,17 +69,19 @@ impl Load {
         let Some(body) = self.body.take() else { return };
         // What the body held is gone before anybody hears that it has ended.
         let _ = contained(|| drop(body));
-        if let Loaded::Failed(error) = &loaded {
-            self.shared.report(self.shared.label_of(self.id), "body", error.to_string());
+        if let Loaded::Failed(caught) = &loaded {
+            self.shared.report(self.shared.label_of(self.id), "body", caught.text.to_string());
         }
         self.shared.load_ended(self.id, self.number, loaded);
     }
 }
 
 impl Drop for Load {
-    /// The runtime went away in the middle of it.
+    /// The runtime went away in the middle of it: the fiber fails, since trying again would end the same way.
     fn drop(&mut self) {
-        self.end(Loaded::Cancelled);
+        if self.body.is_some() {
+            self.end(Loaded::Failed(Caught::new("the runtime ended while the plugin was loading".into())));
+        }
     }
 }
 
@@ -137,28 +135,35 @@ impl Shared {
     }
 
     /// Asks availability checks, each seeing the fiber's own context, and remembers what they said.
-    pub(crate) fn ask_checks(self: &Arc<Self>, id: FiberId, providers: Vec<Arc<dyn AnyProvided>>) {
-        let Some(cell) = self.fibers.lock().get(id).map(|data| data.cell.clone()) else { return };
+    pub(crate) fn ask_checks(self: &Arc<Self>, id: FiberId, providers: Vec<Asked>) {
+        let fiber = self.fibers.lock().get_mut(id).map(|data| (data.cell.clone(), data.rare().notified));
+        let Some((cell, notified)) = fiber else { return };
         let ctx = self.context_of(&cell);
         let mut verdicts = Vec::with_capacity(providers.len());
-        for provided in &providers {
-            let Some(check) = provided.check() else { continue };
+        for Asked { id, service, owner, check } in providers {
             let counts = contained(|| {
                 let _sync = frames::enter_sync();
-                check(&ctx)
+                (check.ask)(&ctx)
             });
             let counts = counts.unwrap_or_else(|panic| {
-                let step = format!("check of ctx.provide({:?})", provided.slot().name());
-                self.report(provided.owner().label(), &step, format!("panicked: {panic}"));
+                let step = format!("check of ctx.provide({service:?})");
+                self.report(owner.label(), &step, format!("panicked: {panic}"));
                 false
             });
-            verdicts.push((provided.id(), counts));
+            drop_reported(id, &owner, || Label::Provide(service), check);
+            verdicts.push((id, counts));
         }
-        drop(providers);
-        if let Some(data) = self.fibers.lock().get_mut(id) {
-            let rare = data.rare();
+        let mut fibers = self.fibers.lock();
+        let slots = fibers.get(id).map(|data| data.needs.iter().map(|need| need.slot.id()).collect::<Vec<_>>());
+        let current: Vec<u64> =
+            slots.unwrap_or_default().iter().filter_map(|slot| Some(fibers.provider(*slot)?.id())).collect();
+        let Some(data) = fibers.get_mut(id) else { return };
+        let rare = data.rare();
+        // Asked again when it was notified of a change meanwhile.
+        if rare.notified == notified {
             rare.verdicts.retain(|(known, _)| !verdicts.iter().any(|(id, _)| id == known));
             rare.verdicts.append(&mut verdicts);
+            rare.verdicts.retain(|(known, _)| current.contains(known));
         }
     }
 
@@ -180,7 +185,7 @@ impl Shared {
             }
             if reconfigured && matches!(data.state(), State::Pending | State::Failed) {
                 // A new configuration clears what the old one failed with.
-                after.dropped.push(Box::new(data.cell.set_error(None)));
+                after.dropped.extend(data.cell.set_error(None));
                 if data.state() == State::Failed {
                     data.retry = true;
                 }

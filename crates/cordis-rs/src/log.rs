@@ -74,10 +74,7 @@ impl Recent {
     }
 
     /// The layer that fills it.
-    pub fn layer<S>(&self) -> RecentLayer
-    where
-        S: Subscriber + for<'a> LookupSpan<'a>,
-    {
+    pub fn layer(&self) -> RecentLayer {
         RecentLayer { recent: self.clone() }
     }
 

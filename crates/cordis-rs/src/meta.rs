@@ -7,7 +7,7 @@ use crate::{
     keys,
     listener::Observe,
     register::bucket_of,
-    shared::{AnySlot, Buckets},
+    shared::{AnySlot, Buckets, Shared},
     sync::{Arc, Weak},
     waterfall::Around,
     BoxError,
@@ -155,13 +155,14 @@ impl Meta {
         }
     }
 
-    /// Tells the observers of failures. One that panics is not reported again: that could go on for ever.
-    pub(crate) fn tell_error(&self, report: &Report) {
+    /// Tells the observers of failures. What fails while they are told is traced only: that could go on for ever.
+    pub(crate) fn tell_error(&self, shared: &Arc<Shared>, report: &Report) {
+        let Some(_telling) = crate::frames::tell() else { return };
         let pin = self.error.pin();
         let Some(snapshot) = pin.as_deref() else { return };
         let _sync = crate::frames::enter_sync();
         for observer in &snapshot.items {
-            if observer.head().0.live.load(crate::sync::Ordering::Acquire) {
+            if shared.begin(observer.head().0) {
                 let _ = contained(|| observer.call(report));
             }
         }

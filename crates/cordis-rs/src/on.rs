@@ -68,11 +68,8 @@ impl<'c, K: Event, S> On<'c, K, S> {
         F: Send + Sync + 'static,
     {
         ctx.register(key, placing, move |order| {
-            erase(Listener {
-                head: Head { live: AtomicBool::new(true), once: placing.once, order, owner: ctx.cell().clone() },
-                call,
-                done: Default::default(),
-            })
+            let (live, once, event) = (AtomicBool::new(true), placing.once, key.name());
+            erase(Listener::new(Head { live, once, order, event, owner: ctx.cell().clone() }, call))
         })
     }
 }

@@ -1,7 +1,9 @@
 //! The plugin protocol and its plain form, a function.
 
 use crate::{
-    BoxError, BoxFuture, Context, Intercept, Key, Needs, UpdateError, keys,
+    BoxError, BoxFuture, Context, Intercept, Key, Needs, UpdateError,
+    contain::contained,
+    keys,
     meta::Configuring,
     name::Name,
     needs::{Conflict, Declared, Satisfied},
@@ -77,16 +79,18 @@ pub struct LevelName(pub(crate) Name);
 /// Begins the definition of a plugin that is a function. An empty name takes the parent's.
 pub fn define(name: impl Into<Cow<'static, str>>) -> Define {
     Define {
-        parts: Parts { name: name.into(), provides: Vec::new(), intercepts: Vec::new() },
+        name: name.into(),
         needs: (),
-        validate: Box::new(|_: &dyn Any| Ok(())),
+        parts: None,
     }
 }
 
+/// What most plugins do without.
+#[derive(Default)]
 struct Parts {
-    name: Cow<'static, str>,
     provides: Vec<&'static str>,
     intercepts: Vec<Level>,
+    validate: Option<Validate>,
 }
 
 type Validate = Box<dyn Fn(&dyn Any) -> Result<(), BoxError> + Send + Sync>;
@@ -94,28 +98,28 @@ type Validate = Box<dyn Fn(&dyn Any) -> Result<(), BoxError> + Send + Sync>;
 /// A plugin in the making: see [`define`].
 #[must_use = "a plugin is complete with `.run(..)`"]
 pub struct Define<N = ()> {
-    parts: Parts,
+    name: Cow<'static, str>,
     needs: N,
-    validate: Validate,
+    parts: Option<Box<Parts>>,
 }
 
 impl Define<()> {
     /// Declares the services it needs: a key, `key.optional()`, or a tuple of up to eight.
     pub fn needs<N: Needs>(self, needs: N) -> Define<N> {
-        Define { parts: self.parts, needs, validate: self.validate }
+        Define { name: self.name, needs, parts: self.parts }
     }
 }
 
 impl<N: Needs> Define<N> {
     /// Declares a service that it provides; providing any other is an error from then on.
     pub fn provides<T: ?Sized + Send + Sync + 'static>(mut self, key: Key<T>) -> Self {
-        self.parts.provides.push(key.name());
+        self.parts.get_or_insert_default().provides.push(key.name());
         self
     }
 
     /// Hangs configuration for a service on the plugin's context, above what its parent hangs there.
     pub fn intercept<C: Send + Sync + 'static>(mut self, key: Intercept<C>, config: C) -> Self {
-        self.parts.intercepts.push((LevelName(key.name), Arc::new(config)));
+        self.parts.get_or_insert_default().intercepts.push((LevelName(key.name), Arc::new(config)));
         self
     }
 
@@ -124,10 +128,10 @@ impl<N: Needs> Define<N> {
         mut self,
         validate: impl Fn(&C) -> Result<(), BoxError> + Send + Sync + 'static,
     ) -> Self {
-        self.validate = Box::new(move |config| match config.downcast_ref() {
+        self.parts.get_or_insert_default().validate = Some(Box::new(move |config| match config.downcast_ref() {
             Some(config) => validate(config),
             None => Err(format!("`validate` takes a `{}`, which is not the plugin's Config", type_name::<C>()).into()),
-        });
+        }));
         self
     }
 
@@ -137,7 +141,7 @@ impl<N: Needs> Define<N> {
         C: Send + Sync + 'static,
         F: AsyncFn(&Context, N::Out, &C) -> Result<(), BoxError> + for<'a> Apply<'a, N::Out, C>, // hand state over as part of the config, not by capture
     {
-        FnPlugin { parts: self.parts, needs: self.needs, validate: self.validate, body, _config: PhantomData }
+        FnPlugin { name: self.name, needs: self.needs, parts: self.parts, body, _config: PhantomData }
     }
 
     /// Completes the plugin with a body that boxes its own future and so may capture what it likes.
@@ -146,7 +150,7 @@ impl<N: Needs> Define<N> {
         C: Send + Sync + 'static,
         F: for<'a> Fn(&'a Context, N::Out, &'a C) -> BoxFuture<'a, Result<(), BoxError>> + Send + Sync + 'static,
     {
-        FnPlugin { parts: self.parts, needs: self.needs, validate: self.validate, body, _config: PhantomData }
+        FnPlugin { name: self.name, needs: self.needs, parts: self.parts, body, _config: PhantomData }
     }
 }
 
@@ -178,9 +182,9 @@ where
 
 /// A plugin that is a function: see [`define`].
 pub struct FnPlugin<N, C, F> {
-    parts: Parts,
+    name: Cow<'static, str>,
     needs: N,
-    validate: Validate,
+    parts: Option<Box<Parts>>,
     body: F,
     _config: PhantomData<fn(C)>,
 }
@@ -195,7 +199,7 @@ where
     type Needs = N;
 
     fn name(&self) -> Cow<'static, str> {
-        self.parts.name.clone()
+        self.name.clone()
     }
 
     fn needs(&self) -> N {
@@ -203,11 +207,11 @@ where
     }
 
     fn provides(&self) -> &[&'static str] {
-        &self.parts.provides
+        self.parts.as_ref().map_or(&[], |parts| &parts.provides)
     }
 
     fn validate(&self, config: &C) -> Result<(), BoxError> {
-        (self.validate)(config)
+        self.parts.as_ref().and_then(|parts| parts.validate.as_ref()).map_or(Ok(()), |validate| validate(config))
     }
 
     async fn apply(&self, ctx: &Context, needs: N::Out, config: &C) -> Result<(), BoxError> {
@@ -215,14 +219,14 @@ where
     }
 
     fn intercepts(&self) -> &[Level] {
-        &self.parts.intercepts
+        self.parts.as_ref().map_or(&[], |parts| &parts.intercepts)
     }
 }
 
 /// Which plugin a fiber runs: fibers of one plugin type and name count as instances of one plugin.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct PluginId {
-    kind: TypeId,
+    pub(crate) kind: TypeId,
     pub(crate) name: Cow<'static, str>,
 }
 
@@ -240,7 +244,7 @@ impl PluginId {
 
 /// A mounted plugin without its types.
 pub(crate) trait Mounted: Send + Sync {
-    fn id(&self) -> &PluginId;
+    fn kind(&self) -> TypeId;
     fn provides(&self) -> &[&'static str];
     /// Makes the body's future. Under the fiber lock; runs no foreign code, which starts at the first poll.
     fn load(self: Arc<Self>, ctx: Context, satisfied: Satisfied<'_>) -> Option<BoxFuture<'static, Result<(), BoxError>>>;
@@ -254,14 +258,17 @@ pub(crate) struct Mount<P: Plugin> {
     plugin: P,
     config: Mutex<Arc<P::Config>>,
     // Asked for once, here: a plugin's own methods are foreign code and do not run under a lock.
-    id: PluginId,
     provides: Box<[&'static str]>,
 }
 
 impl<P: Plugin> Mount<P> {
     pub(crate) fn new(plugin: P, config: P::Config) -> Self {
-        let (id, provides) = (PluginId::of(&plugin), plugin.provides().into());
-        Mount { plugin, config: Mutex::new(Arc::new(config)), id, provides }
+        let provides = plugin.provides().into();
+        Mount { plugin, config: Mutex::new(Arc::new(config)), provides }
+    }
+
+    pub(crate) fn name(&self) -> Cow<'static, str> {
+        self.plugin.name()
     }
 
     pub(crate) fn declare(&self, declared: &mut Declared<'_>) -> Result<(), Conflict> {
@@ -287,8 +294,8 @@ impl<P: Plugin> Mount<P> {
 }
 
 impl<P: Plugin> Mounted for Mount<P> {
-    fn id(&self) -> &PluginId {
-        &self.id
+    fn kind(&self) -> TypeId {
+        TypeId::of::<P>()
     }
 
     fn provides(&self) -> &[&'static str] {
@@ -311,7 +318,9 @@ impl<P: Plugin> Mounted for Mount<P> {
     fn accepts(&self, config: &(dyn Any + Send + Sync), given: &'static str, plugin: String) -> Result<(), UpdateError> {
         match config.downcast_ref::<P::Config>() {
             Some(config) => {
-                self.plugin.validate(config).map_err(|source| UpdateError::Invalid { plugin, source })
+                let checked = contained(|| self.plugin.validate(config));
+                let checked = checked.unwrap_or_else(|panic| Err(format!("panicked: {panic}").into()));
+                checked.map_err(|source| UpdateError::Invalid { plugin, source })
             }
             None => Err(UpdateError::Type { plugin, expected: type_name::<P::Config>(), given }),
         }

@@ -131,7 +131,9 @@ impl Shared {
 
     /// Does what `decide` left to be done outside of the lock, in order.
     pub(crate) fn finish(self: &Arc<Self>, after: After) {
-        drop(after.dropped);
+        for caught in after.dropped {
+            let _ = crate::contain::contained(|| drop(caught));
+        }
         for change in after.status {
             self.tell_status(&change);
         }
@@ -158,7 +160,7 @@ impl Shared {
             data.rare().leftovers.merge(late);
         }
         // Another thread may be about to remove the record of what has just ended.
-        let ended = matches!(data.effects.get(effect).map(|record| &record.undo), Some(Undo::Wait(done)) if done.fired());
+        let ended = matches!(data.record(effect).map(|record| &record.undo), Some(Undo::Wait(done)) if done.fired());
         let record = if ended { data.remove(effect) } else { None };
         drop(fibers);
         drop(record);

@@ -1,7 +1,7 @@
 //! Placing a listener: which bucket it goes to, and the record that undoes it.
 
 use crate::{
-    Context, Effect, Event, Inactive, ListenError, Mode,
+    Context, Effect, Event, ListenError, Mode,
     bucket::{AnyBucket, Bucket},
     effect::{Label, Record, Undo},
     event::sealed,
@@ -19,7 +19,7 @@ pub(crate) struct Placing {
     pub(crate) global: bool,
 }
 
-type BucketOf<K> = Arc<Bucket<<K as sealed::Event>::Entry, <K as sealed::Event>::Kept>>;
+pub(crate) type BucketOf<K> = Arc<Bucket<<K as sealed::Event>::Entry, <K as sealed::Event>::Kept>>;
 
 impl Context {
     pub(crate) fn register<K: Event>(
@@ -28,7 +28,9 @@ impl Context {
         placing: Placing,
         make: impl FnOnce(i64) -> Arc<K::Entry>,
     ) -> Result<Effect, ListenError> {
-        if let Some(replaced) = self.ask_observers(key.name(), key.mode(), placing)? {
+        // Refused before anything else happens: a dead context must not even claim the key's name.
+        self.shared().fibers.lock().accepting(self, "register a listener")?;
+        if let Some(replaced) = self.ask_observers(key.name(), key.mode(), placing) {
             return Ok(replaced);
         }
         let bucket = self.bucket_for(key, placing.global)?;
@@ -52,10 +54,17 @@ impl Context {
 
     fn bucket_for<K: Event>(&self, key: K, global: bool) -> Result<BucketOf<K>, ListenError> {
         let name = key.key().0;
-        let slot = self.events(key.of_own_fiber(), global).get_or_insert(name, || {
-            Box::new(Arc::new(Bucket::<K::Entry, K::Kept>::new())) as AnySlot
+        let make = || Box::new(Arc::new(Bucket::<K::Entry, K::Kept>::new())) as AnySlot;
+        // The unscoped bucket fixes what the name means, for all scopes.
+        let everywhere = bucket_of::<K>(self.shared().events.get_or_insert(name, make));
+        let here = everywhere.and_then(|everywhere| {
+            let events = self.events(key.of_own_fiber(), global);
+            if std::ptr::eq(events, &self.shared().events) {
+                return Some(everywhere);
+            }
+            bucket_of::<K>(events.get_or_insert(name, make))
         });
-        bucket_of::<K>(slot).cloned().ok_or_else(|| ListenError::KeyConflict {
+        here.cloned().ok_or_else(|| ListenError::KeyConflict {
             event: name.text,
             mode: key.mode(),
             plugin: self.cell().label(),
@@ -73,14 +82,12 @@ impl Context {
     }
 
     /// `internal/listener`: an observer may take the registration over.
-    fn ask_observers(&self, event: &'static str, mode: Mode, placing: Placing) -> Result<Option<Effect>, Inactive> {
+    fn ask_observers(&self, event: &'static str, mode: Mode, placing: Placing) -> Option<Effect> {
         if self.shared().meta.listener.len() == 0 || event.starts_with("internal/") {
-            return Ok(None);
+            return None;
         }
-        // An inactive context is refused before anything else happens.
-        self.shared().fibers.lock().accepting(self, "register a listener")?;
         let Placing { prepend, once, global } = placing;
-        Ok(self.bail(keys::LISTENER, &Registration { event, mode, prepend, once, global, fiber: self.fiber() }))
+        self.bail(keys::LISTENER, &Registration { event, mode, prepend, once, global, fiber: self.fiber() })
     }
 }
 

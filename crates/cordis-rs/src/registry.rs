@@ -35,7 +35,8 @@ impl Registry {
             let fibers = self.shared.fibers.lock();
             let of = |data: &crate::fibers::Data| {
                 let fiber = Fiber { shared: self.shared.clone(), cell: data.cell.clone() };
-                Some((data.plugin.as_ref()?.id().clone(), fiber))
+                let kind = data.plugin.as_ref()?.kind();
+                Some((PluginId { kind, name: data.cell.name.clone() }, fiber))
             };
             fibers.iter().filter_map(of).collect()
         };

@@ -3,8 +3,8 @@
 use crate::{
     Event, ScopeKey,
     bucket::{Kept, Snapshot},
-    register::bucket_of,
-    shared::Shared,
+    register::{BucketOf, bucket_of},
+    shared::{Buckets, Shared},
     sync::{Arc, SwapGuard},
 };
 use smallvec::SmallVec;
@@ -14,27 +14,31 @@ const LEVELS: usize = 4;
 
 pub(crate) type Pins<K> = SmallVec<[SwapGuard<Snapshot<K>>; LEVELS]>;
 
+/// The bucket of an event; one of that name with another mode or other types is reported.
+#[inline]
+pub(crate) fn find<'e, E: Event>(shared: &Arc<Shared>, events: &'e Buckets, key: E) -> Option<&'e BucketOf<E>> {
+    let slot = events.get(key.key().0)?;
+    let bucket = bucket_of::<E>(slot);
+    if bucket.is_none() {
+        shared.report_conflict(key);
+    }
+    bucket
+}
+
 /// Pins the non-empty buckets of a synchronous dispatch: the unscoped one, then the scope's and its ancestors'.
 #[inline]
-pub(crate) fn pin<E: Event>(shared: &Shared, scope: Option<&ScopeKey>, key: E) -> Pins<E::Kept> {
+pub(crate) fn pin<E: Event>(shared: &Arc<Shared>, scope: Option<&ScopeKey>, key: E) -> Pins<E::Kept> {
     let mut pins = Pins::new();
-    let name = key.key().0;
-    if let Some(bucket) = shared.events.get(name).and_then(bucket_of::<E>)
-        && bucket.len() > 0
-    {
-        pins.push(bucket.pin());
-    }
-    let mut see = |scope: &ScopeKey| {
-        if let Some(bucket) = scope.events().get(name).and_then(bucket_of::<E>)
+    let mut see = |events: &Buckets| {
+        if let Some(bucket) = find(shared, events, key)
             && bucket.len() > 0
         {
             pins.push(bucket.pin());
         }
-        scope.parent()
     };
-    let mut at = scope.and_then(&mut see);
-    while let Some(parent) = at {
-        at = see(&parent);
+    see(&shared.events);
+    if let Some(scope) = scope {
+        scope.visit(|scope| see(scope.events()));
     }
     pins
 }
@@ -54,32 +58,28 @@ struct Merged<K> {
 
 impl<K> Route<K> {
     #[inline]
-    pub(crate) fn new<E: Event<Kept = K>>(shared: &Shared, scope: Option<&ScopeKey>, key: E) -> Self
+    pub(crate) fn new<E: Event<Kept = K>>(shared: &Arc<Shared>, scope: Option<&ScopeKey>, key: E) -> Self
     where
         K: Kept<E::Entry>,
     {
-        let name = key.key().0;
-        let first = shared.events.get(name).and_then(bucket_of::<E>).and_then(|bucket| bucket.share());
+        let first = find(shared, &shared.events, key).and_then(|bucket| bucket.share());
         match scope {
             None => Route { first, merged: None },
-            Some(scope) => Self::scoped(first, scope, key),
+            Some(scope) => Self::scoped(shared, first, scope, key),
         }
     }
 
-    fn scoped<E: Event<Kept = K>>(first: Option<Arc<Snapshot<K>>>, scope: &ScopeKey, key: E) -> Self
+    fn scoped<E: Event<Kept = K>>(
+        shared: &Arc<Shared>,
+        first: Option<Arc<Snapshot<K>>>,
+        scope: &ScopeKey,
+        key: E,
+    ) -> Self
     where
         K: Kept<E::Entry>,
     {
         let mut found: SmallVec<[Arc<Snapshot<K>>; LEVELS]> = first.into_iter().collect();
-        let name = key.key().0;
-        let mut see = |scope: &ScopeKey| {
-            found.extend(scope.events().get(name).and_then(bucket_of::<E>).and_then(|bucket| bucket.share()));
-            scope.parent()
-        };
-        let mut at = see(scope);
-        while let Some(parent) = at {
-            at = see(&parent);
-        }
+        scope.visit(|scope| found.extend(find(shared, scope.events(), key).and_then(|bucket| bucket.share())));
         if found.len() < 2 {
             return Route { first: found.pop(), merged: None };
         }

@@ -1,7 +1,7 @@
 //! The executor that the host works on.
 
 use crate::NoRuntime;
-use std::{panic::catch_unwind, time::Duration};
+use std::time::Duration;
 
 #[cfg(not(cordis_shuttle))]
 #[derive(Clone)]
@@ -12,7 +12,7 @@ impl Runtime {
     pub(crate) fn current() -> Result<Self, NoRuntime> {
         let handle = tokio::runtime::Handle::try_current().map_err(|_| NoRuntime::Outside)?;
         // tokio tells of missing timers only by a panic.
-        catch_unwind(|| drop(tokio::time::sleep(Duration::ZERO))).map_err(|_| NoRuntime::NoTimers)?;
+        std::panic::catch_unwind(|| drop(tokio::time::sleep(Duration::ZERO))).map_err(|_| NoRuntime::NoTimers)?;
         Ok(Runtime(handle))
     }
 
@@ -40,28 +40,65 @@ pub(crate) async fn within<F: Future>(limit: Duration, future: F) -> Option<F::O
     tokio::time::timeout(limit, future).await.ok()
 }
 
+/// Keeps its tasks attached while the app lives, so that one that never ends is a deadlock to the explorer.
 #[cfg(cordis_shuttle)]
 #[derive(Clone)]
-pub(crate) struct Runtime;
+pub(crate) struct Runtime(std::sync::Arc<std::sync::Mutex<Vec<shuttle::future::JoinHandle<()>>>>);
+
+/// Tasks can be spawned from anywhere in a schedule.
+#[cfg(cordis_shuttle)]
+pub(crate) struct Entered;
 
 #[cfg(cordis_shuttle)]
 impl Runtime {
     pub(crate) fn current() -> Result<Self, NoRuntime> {
-        Ok(Runtime)
+        Ok(Runtime(std::sync::Arc::default()))
     }
 
-    pub(crate) fn enter(&self) {}
+    pub(crate) fn enter(&self) -> Entered {
+        Entered
+    }
 
     pub(crate) fn spawn(&self, future: impl Future<Output = ()> + Send + 'static) {
-        shuttle::future::spawn(future);
+        let task = shuttle::future::spawn(future);
+        self.0.lock().unwrap_or_else(|e| e.into_inner()).push(task);
     }
 
+    /// The explorer's own `abort` lets the task run on; tokio's drops the future.
     pub(crate) fn spawn_abortable(
         &self,
         future: impl Future<Output = ()> + Send + 'static,
     ) -> Box<dyn FnOnce() + Send> {
-        let task = shuttle::future::spawn(future);
-        Box::new(move || task.abort())
+        use std::{future::poll_fn, sync::Arc, task::Poll};
+
+        let abort = Arc::new(crate::sync::Mutex::new((false, None::<std::task::Waker>)));
+        let asked = abort.clone();
+        let mut future = Some(Box::pin(future));
+        self.spawn(poll_fn(move |cx| {
+            {
+                let mut state = asked.lock();
+                if !state.0 {
+                    state.1 = Some(cx.waker().clone());
+                    drop(state);
+                    let polled = future.as_mut().map_or(Poll::Ready(()), |future| future.as_mut().poll(cx));
+                    if polled.is_pending() {
+                        return Poll::Pending;
+                    }
+                }
+            }
+            drop(future.take());
+            Poll::Ready(())
+        }));
+        Box::new(move || {
+            let waker = {
+                let mut state = abort.lock();
+                state.0 = true;
+                state.1.take()
+            };
+            if let Some(waker) = waker {
+                waker.wake();
+            }
+        })
     }
 }
 

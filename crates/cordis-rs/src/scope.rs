@@ -44,7 +44,7 @@ impl Context {
         let tagged = self.scoped(key.clone());
         let view = tagged.view_arc();
         let mut fibers = self.shared().fibers.lock();
-        let cell = self.insert(&mut fibers, "open a scope", State::Active, &"scope".into(), |data| {
+        let cell = self.insert(&mut fibers, "open a scope", State::Active, "scope".into(), |data| {
             data.view = view.clone();
         })?;
         drop(fibers);

@@ -3,7 +3,7 @@
 use crate::{
     ScopeError,
     shared::Buckets,
-    sync::{Arc, AtomicBool, Mutex, Ordering::*, Swap},
+    sync::{Arc, AtomicBool, Mutex, OnceLock, Ordering::*, Swap},
     table::Table,
 };
 use std::fmt;
@@ -11,7 +11,10 @@ use std::fmt;
 static NEXT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
 
 /// Binding and rebinding take turns, so that two of them cannot close a cycle together.
-static LINKS: std::sync::Mutex<()> = std::sync::Mutex::new(());
+#[cfg(not(cordis_shuttle))]
+static LINKS: Mutex<()> = Mutex::new(());
+#[cfg(cordis_shuttle)]
+shuttle::lazy_static! { static ref LINKS: Mutex<()> = Mutex::new(()); }
 
 /// An identity that registrations and dispatches can be tied to; compared by identity, cheap to clone.
 ///
@@ -25,8 +28,10 @@ pub struct ScopeKey(Arc<Inner>);
 
 struct Inner {
     id: u64,
-    /// Set with the first parent, so that the common scope without one costs a dispatch one plain load.
-    has_parent: AtomicBool,
+    /// The parent once it is final, that is when its binding is gone: lent to a dispatch without a count.
+    settled: OnceLock<ScopeKey>,
+    /// Whether there is a parent that may still change.
+    movable: AtomicBool,
     parent: Swap<ScopeKey>,
     bound: Mutex<bool>,
     events: Buckets,
@@ -44,7 +49,8 @@ impl ScopeKey {
     pub fn new() -> Self {
         ScopeKey(Arc::new(Inner {
             id: NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed),
-            has_parent: AtomicBool::new(false),
+            settled: OnceLock::new(),
+            movable: AtomicBool::new(false),
             parent: Swap::empty(),
             bound: Mutex::default(),
             events: Table::new(4),
@@ -58,10 +64,36 @@ impl ScopeKey {
 
     /// The parent, if one is bound.
     pub fn parent(&self) -> Option<ScopeKey> {
-        if !self.0.has_parent.load(Acquire) {
-            return None;
+        if self.0.movable.load(Acquire)
+            && let Some(parent) = self.0.parent.load_full()
+        {
+            return Some((*parent).clone());
         }
-        self.0.parent.load_full().map(|parent| (*parent).clone())
+        self.0.settled.get().cloned()
+    }
+
+    /// Visits this scope and its ancestors, nearest first.
+    #[inline]
+    pub(crate) fn visit(&self, mut see: impl FnMut(&ScopeKey)) {
+        let mut at = self;
+        loop {
+            see(at);
+            // Looked at again after `movable`: the parent may settle in between.
+            let settled = at.0.settled.get();
+            if settled.is_none() && at.0.movable.load(Acquire) {
+                break;
+            }
+            match settled.or_else(|| at.0.settled.get()) {
+                Some(parent) => at = parent,
+                None => return,
+            }
+        }
+        // From a scope that may still move on, each step holds what it stands on.
+        let mut above = at.parent();
+        while let Some(scope) = above {
+            see(&scope);
+            above = scope.parent();
+        }
     }
 
     /// This scope, its parent, and so on to the farthest ancestor.
@@ -88,12 +120,12 @@ impl ScopeKey {
     }
 
     fn link(&self, parent: &ScopeKey) -> Result<(), ScopeError> {
-        let _turn = LINKS.lock().unwrap_or_else(|e| e.into_inner());
+        let _turn = LINKS.lock();
         if parent.chain().contains(self) {
             return Err(ScopeError::Cycle { scope: self.id(), parent: parent.id() });
         }
         let old = self.0.parent.swap(Some(Arc::new(parent.clone())));
-        self.0.has_parent.store(true, Release);
+        self.0.movable.store(true, Release);
         drop(old);
         Ok(())
     }
@@ -106,6 +138,20 @@ impl ParentBinding {
     /// `parent` is the scope itself or one of its descendants; the old link stays.
     pub fn rebind(&self, parent: &ScopeKey) -> Result<(), ScopeError> {
         self.child.link(parent)
+    }
+}
+
+impl Drop for ParentBinding {
+    /// Nobody can move the scope any more.
+    fn drop(&mut self) {
+        let inner = &self.child.0;
+        if let Some(parent) = inner.parent.load_full() {
+            let first = inner.settled.set((*parent).clone());
+            debug_assert!(first.is_ok(), "a scope has one binding");
+            // Readers that saw it movable find the settled parent when they find no other.
+            drop(inner.parent.swap(None));
+            inner.movable.store(false, Release);
+        }
     }
 }
 
@@ -135,18 +181,22 @@ impl fmt::Debug for ScopeKey {
     }
 }
 
+impl Inner {
+    fn unlink(&mut self, into: &mut Vec<ScopeKey>) {
+        into.extend(self.settled.take());
+        into.extend(self.parent.swap(None).and_then(Arc::into_inner));
+    }
+}
+
 impl Drop for Inner {
     /// Unlinks the ancestors one by one: a chain of any length is dropped without recursion.
     fn drop(&mut self) {
-        let mut parent = self.parent.swap(None);
-        while let Some(link) = parent {
-            parent = match Arc::try_unwrap(link) {
-                Ok(ScopeKey(inner)) => match Arc::try_unwrap(inner) {
-                    Ok(inner) => inner.parent.swap(None),
-                    Err(_) => None,
-                },
-                Err(_) => None,
-            };
+        let mut todo: Vec<ScopeKey> = Vec::new();
+        self.unlink(&mut todo);
+        while let Some(ScopeKey(inner)) = todo.pop() {
+            if let Some(mut inner) = Arc::into_inner(inner) {
+                inner.unlink(&mut todo);
+            }
         }
     }
 }

@@ -7,13 +7,14 @@
 
 use crate::{
     Gone,
-    contain::contained,
+    contain::drop_reported,
     disposed::Disposed,
     done::{Done, DoneSlot},
+    effect::Label,
     fiber::FiberCell,
     name::Name,
-    shared::{AnySlot, Services},
-    sync::{Arc, AtomicBool, Ordering::*, Swap, Weak},
+    shared::{AnySlot, Services, Shared},
+    sync::{Arc, AtomicBool, Ordering::*, Swap, Weak, spin_loop, yield_thread},
 };
 use std::{any::Any, fmt, marker::PhantomData, ops::Deref};
 
@@ -71,20 +72,34 @@ impl<T: ?Sized> fmt::Debug for Key<T> {
 struct Held<T: ?Sized> {
     live: AtomicBool,
     value: Arc<T>,
+    /// The act of providing, and whose it was: to report a drop that panics.
+    id: u64,
+    owner: Arc<FiberCell>,
+    service: &'static str,
 }
 
 /// Whether a provider counts for a dependant, asked with the dependant's context.
-pub(crate) type Check = Arc<dyn Fn(&crate::Context) -> bool + Send + Sync>;
+pub(crate) struct Check {
+    pub(crate) ask: Box<dyn Fn(&crate::Context) -> bool + Send + Sync>,
+    /// Dropped last: who waits for it knows that nobody asks any more.
+    done: DoneSlot,
+}
 
-/// One act of providing. `held` and `done` drop last, in this order: `done` means that the value is gone unless leased.
+impl Check {
+    pub(crate) fn new(ask: impl Fn(&crate::Context) -> bool + Send + Sync + 'static) -> Self {
+        Check { ask: Box::new(ask), done: DoneSlot::default() }
+    }
+}
+
+/// One act of providing. Nobody but the teardown drops the last count of it: look-ups hold one for nanoseconds, and are
+/// waited for.
 pub(crate) struct Provided<T: ?Sized> {
     pub(crate) id: u64,
     owner: Arc<FiberCell>,
     active: AtomicBool,
-    check: Option<Check>,
+    check: Option<Arc<Check>>,
     slot: Arc<Slot<T>>,
     held: Arc<Held<T>>,
-    done: DoneSlot,
 }
 
 /// Where the service of one name in one realm is found.
@@ -115,12 +130,17 @@ pub(crate) trait AnyProvided: Send + Sync {
     fn id(&self) -> u64;
     fn owner(&self) -> &Arc<FiberCell>;
     fn slot(&self) -> &dyn AnyService;
-    fn check(&self) -> Option<&Check>;
+    fn check(&self) -> Option<&Arc<Check>>;
     fn is_active(&self) -> bool;
     fn set_active(&self, active: bool);
     fn as_any(&self) -> &dyn Any;
 
-    /// Makes all handles fail and drops the value, unless it is leased. Outside of all locks.
+    /// Takes the value out of the cell that look-ups read. Under the fiber lock, with the slot's entry: a successor may be
+    /// published as soon as it is released. The result is dropped outside of it.
+    #[must_use = "drop it outside of the lock"]
+    fn unpublish(&self) -> Option<Arc<dyn AnyProvided>>;
+
+    /// Makes all handles fail and drops the value, unless it is leased. Outside of all locks, after `unpublish`.
     fn revoke(self: Arc<Self>) -> Option<Arc<Done>>;
 }
 
@@ -137,7 +157,7 @@ impl<T: ?Sized + Send + Sync + 'static> AnyProvided for Provided<T> {
         &*self.slot
     }
 
-    fn check(&self) -> Option<&Check> {
+    fn check(&self) -> Option<&Arc<Check>> {
         self.check.as_ref()
     }
 
@@ -153,26 +173,54 @@ impl<T: ?Sized + Send + Sync + 'static> AnyProvided for Provided<T> {
         self
     }
 
+    fn unpublish(&self) -> Option<Arc<dyn AnyProvided>> {
+        self.slot.current.swap(None).map(|published| published as Arc<dyn AnyProvided>)
+    }
+
     fn revoke(self: Arc<Self>) -> Option<Arc<Done>> {
-        self.held.live.store(false, Release);
-        let (name, held) = (self.slot.name, self.held.clone());
-        // After the swap each look-up that is still inside of the cell holds a count that is seen below.
-        let published = self.slot.current.swap(None);
-        drop(published);
-        let done = (Arc::strong_count(&self) > 1).then(|| self.done.install());
+        self.held.live.store(false, SeqCst);
+        let (id, name, owner) = (self.id, self.slot.name, self.owner.clone());
+        // Look-ups that were inside of the cell leave within nanoseconds, and then the value is ours to drop: on a thread
+        // that looks a service up, whatever locks it holds, no user's drop may run.
+        wait_for(|| Arc::strong_count(&self) == 1);
+        let (held, check) = (self.held.clone(), self.check.clone());
         drop(self);
-        let pinned = done.as_ref().is_some_and(|done| !done.fired());
-        let leases = Arc::strong_count(&held) - 1 - usize::from(pinned);
-        let _ = contained(|| drop(held));
+        let asked = check.and_then(|check| {
+            let done = check.done.install();
+            drop_reported(id, &owner, || Label::Provide(name), check);
+            (!done.fired()).then_some(done)
+        });
+        // The same for those who have just been refused by a handle; what remains are leases.
+        let leases = remaining(&held);
+        drop_reported(id, &owner, || Label::Provide(name), held);
         let report = if leases > 0 { Disposed::held(name, leases) } else { Disposed::default() };
-        match done {
-            Some(done) if pinned => {
+        match asked {
+            Some(done) => {
                 done.note(report);
                 Some(done)
             }
-            _ => (leases > 0).then(|| Done::over(report)),
+            None => (leases > 0).then(|| Done::over(report)),
         }
     }
+}
+
+fn wait_for(is_so: impl Fn() -> bool) {
+    let mut turns = 0u32;
+    while !is_so() {
+        turns += 1;
+        if turns % 64 == 0 { yield_thread() } else { spin_loop() }
+    }
+}
+
+/// How many others hold the value once those who only looked have left.
+fn remaining<T: ?Sized>(held: &Arc<Held<T>>) -> usize {
+    for _ in 0..200 {
+        if Arc::strong_count(held) == 1 {
+            return 0;
+        }
+        spin_loop();
+    }
+    Arc::strong_count(held) - 1
 }
 
 impl<T: ?Sized + Send + Sync + 'static> Slot<T> {
@@ -199,10 +247,11 @@ impl<T: ?Sized + Send + Sync + 'static> Slot<T> {
         check: Option<Check>,
         value: Arc<T>,
     ) -> Arc<Provided<T>> {
-        let held = Arc::new(Held { live: AtomicBool::new(true), value });
+        let live = AtomicBool::new(true);
+        let held = Arc::new(Held { live, value, id, owner: owner.clone(), service: self.name });
         let active = AtomicBool::new(active);
-        let done = DoneSlot::default();
-        let provided = Arc::new(Provided { id, owner, active, check, slot: self.clone(), held, done });
+        let check = check.map(Arc::new);
+        let provided = Arc::new(Provided { id, owner, active, check, slot: self.clone(), held });
         let old = self.current.swap(Some(provided.clone()));
         debug_assert!(old.is_none(), "one act of providing at a time");
         provided
@@ -231,12 +280,36 @@ pub struct Handle<T: ?Sized> {
 /// Access to a service for as long as it lives. It keeps the value, not its registrations.
 ///
 /// Keep leases short: what one still holds at the provider's teardown is named in [`Disposed::leases`].
-pub struct Lease<'h, T: ?Sized> {
-    held: Arc<Held<T>>,
+pub struct Lease<'h, T: ?Sized + Send + Sync + 'static> {
+    /// Taken only when dropped.
+    held: Option<Arc<Held<T>>>,
     _handle: PhantomData<&'h ()>,
 }
 
-impl<T: ?Sized> Handle<T> {
+impl<T: ?Sized + Send + Sync + 'static> Drop for Lease<'_, T> {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(held) = self.held.take()
+            && !held.live.load(Acquire)
+        {
+            drop_elsewhere(held);
+        }
+    }
+}
+
+/// The service is gone and this may be the last count of its value: the value is dropped as a task of its app, so that no
+/// user's drop meets the locks of whoever happened to be last.
+#[cold]
+fn drop_elsewhere<T: ?Sized + Send + Sync + 'static>(held: Arc<Held<T>>) {
+    let (id, service, owner) = (held.id, held.service, held.owner.clone());
+    let drop_now = move || drop_reported(id, &owner, || Label::Provide(service), held);
+    match Shared::of(id) {
+        Some(shared) => shared.runtime.spawn(async move { drop_now() }),
+        None => drop_now(),
+    }
+}
+
+impl<T: ?Sized + Send + Sync + 'static> Handle<T> {
     /// Takes a lease.
     ///
     /// # Errors
@@ -244,9 +317,17 @@ impl<T: ?Sized> Handle<T> {
     #[inline]
     pub fn get(&self) -> Result<Lease<'_, T>, Gone> {
         match self.held.upgrade() {
-            Some(held) if held.live.load(Acquire) => Ok(Lease { held, _handle: PhantomData }),
-            _ => Err(Gone { service: self.service }),
+            Some(held) if held.live.load(Acquire) => Ok(Lease { held: Some(held), _handle: PhantomData }),
+            held => Err(self.gone(held)),
         }
+    }
+
+    #[cold]
+    fn gone(&self, held: Option<Arc<Held<T>>>) -> Gone {
+        if let Some(held) = held {
+            drop_elsewhere(held);
+        }
+        Gone { service: self.service }
     }
 
     /// The service's name.
@@ -272,16 +353,19 @@ impl<T: ?Sized> fmt::Debug for Handle<T> {
     }
 }
 
-impl<T: ?Sized> Deref for Lease<'_, T> {
+impl<T: ?Sized + Send + Sync + 'static> Deref for Lease<'_, T> {
     type Target = T;
 
     #[inline]
     fn deref(&self) -> &T {
-        &self.held.value
+        match &self.held {
+            Some(held) => &held.value,
+            None => unreachable!("a lease's value is taken only when it is dropped"),
+        }
     }
 }
 
-impl<T: ?Sized + fmt::Debug> fmt::Debug for Lease<'_, T> {
+impl<T: ?Sized + Send + Sync + fmt::Debug + 'static> fmt::Debug for Lease<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         (**self).fmt(f)
     }

@@ -13,7 +13,7 @@ use crate::{
     needs::Need,
     runtime::Runtime,
     service::{Key, Slot},
-    sync::{Arc, AtomicU64, Mutex, Ordering::*},
+    sync::{Arc, AtomicU64, Mutex, Ordering::*, Weak},
     table::Table,
 };
 use std::any::Any;
@@ -33,24 +33,54 @@ pub(crate) struct Shared {
     pub(crate) meta: Meta,
     pub(crate) runtime: Runtime,
     pub(crate) root: Arc<FiberCell>,
+    /// The number of the last effect; its upper bits are the app's.
     seq: AtomicU64,
 }
 
+/// Counts apps, so that two of them in one process have different effect numbers.
+static APPS: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
+
+type Known = std::collections::HashMap<u64, Weak<Shared>>;
+
+fn known() -> std::sync::MutexGuard<'static, Known> {
+    static KNOWN: std::sync::LazyLock<std::sync::Mutex<Known>> = std::sync::LazyLock::new(Default::default);
+    KNOWN.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        known().remove(&(self.seq.load(Relaxed) >> COUNT_BITS));
+    }
+}
+
+/// An effect number is the app's, then this many bits of count: enough for a million effects a second for half a year.
+/// Kept below the sign bit, which tells prepended listeners.
+const COUNT_BITS: u32 = 44;
+const APP_BITS: u32 = 63 - COUNT_BITS;
+
 impl Shared {
     pub(crate) fn new(runtime: Runtime) -> Arc<Self> {
+        let app: u64 = (APPS.fetch_add(1, std::sync::atomic::Ordering::Relaxed) % ((1 << APP_BITS) - 1)) + 1;
         let events = Table::new(256);
         let meta = Meta::new(&events);
         let mut fibers = Fibers::default();
         let root = fibers.insert_root();
-        Arc::new(Shared {
+        let shared = Arc::new(Shared {
             fibers: Mutex::new(fibers),
             events,
             services: Table::new(64),
             meta,
             runtime,
             root,
-            seq: AtomicU64::new(0),
-        })
+            seq: AtomicU64::new(app << COUNT_BITS),
+        });
+        known().insert(app, Arc::downgrade(&shared));
+        shared
+    }
+
+    /// The app that an effect's number belongs to, if it still lives. For rare occasions: apps are kept in one table.
+    pub(crate) fn of(effect: u64) -> Option<Arc<Shared>> {
+        known().get(&(effect >> COUNT_BITS)).and_then(Weak::upgrade)
     }
 
     /// The number of a new effect. Under the fiber lock, so numbers and registrations have one order.
@@ -60,6 +90,11 @@ impl Shared {
         next
     }
 
+    /// Whether a frame belongs to this app.
+    pub(crate) fn owns(&self, frame: Frame) -> bool {
+        frame.effect >> COUNT_BITS == self.seq.load(Relaxed) >> COUNT_BITS
+    }
+
     pub(crate) fn root_context(self: &Arc<Self>) -> Context {
         Context::new(self.clone(), self.root.clone(), None)
     }
@@ -67,6 +102,15 @@ impl Shared {
     pub(crate) fn context_of(self: &Arc<Self>, cell: &Arc<FiberCell>) -> Context {
         let view = self.fibers.lock().get(cell.id).and_then(|data| data.view.clone());
         Context::new(self.clone(), cell.clone(), view)
+    }
+
+    /// Whose and which effect a frame belongs to.
+    pub(crate) fn names_of(&self, frame: Frame) -> (String, String) {
+        let fibers = self.fibers.lock();
+        let data = fibers.get(frame.fiber);
+        let plugin = data.map_or_else(|| "a disposed plugin".into(), |data| data.cell.label());
+        let record = data.and_then(|data| data.record(frame.effect));
+        (plugin, record.map_or_else(|| "a listener".into(), |record| record.label.to_string()))
     }
 
     pub(crate) fn label_of(&self, id: FiberId) -> String {
@@ -82,7 +126,7 @@ impl Shared {
         }
         let (done, retired) = {
             let mut fibers = self.fibers.lock();
-            let record = fibers.get_mut(head.owner.id).and_then(|data| data.effects.get_mut(head.effect()));
+            let record = fibers.get_mut(head.owner.id).and_then(|data| data.record_mut(head.effect()));
             let Some(Record { undo, .. }) = record else { return false };
             let Undo::Listener(bucket, order) = undo else { return false };
             let Some((done, retired)) = bucket.claim(*order) else { return false };
@@ -97,10 +141,10 @@ impl Shared {
     }
 
     /// Tells of a failure that has no caller to go to.
-    pub(crate) fn report(&self, plugin: String, step: &str, message: String) {
+    pub(crate) fn report(self: &Arc<Self>, plugin: String, step: &str, message: String) {
         tracing::error!(target: "cordis", plugin = %plugin, step = %step, "{message}");
         if self.meta.error.len() > 0 {
-            self.meta.tell_error(&Report { plugin, step: step.to_owned(), message });
+            self.meta.tell_error(self, &Report { plugin, step: step.to_owned(), message });
         }
     }
 
@@ -110,7 +154,7 @@ impl Shared {
     }
 
     #[cold]
-    pub(crate) fn report_conflict<E: Event>(&self, key: E) {
+    pub(crate) fn report_conflict<E: Event>(self: &Arc<Self>, key: E) {
         let message = format!(
             "nobody was told of `{}` as {}: a key of that name with another mode or other types is in use; import the \
              key's constant instead of declaring a second one",
@@ -122,6 +166,7 @@ impl Shared {
 
     #[cold]
     pub(crate) fn panic_at(&self, event: &'static str, frame: Option<Frame>, message: String) -> ListenerPanic {
+        let frame = frame.filter(|frame| self.owns(*frame));
         let plugin = frame.map_or_else(|| "dispatcher".into(), |frame| self.label_of(frame.fiber));
         ListenerPanic { event, plugin, message }
     }
@@ -139,9 +184,13 @@ impl Shared {
         true
     }
 
-    /// Removes an effect's record: its undoing is over.
+    /// Removes an effect's record: it is over. One that is just being undone is removed by whoever undoes it, with those
+    /// who have joined.
     pub(crate) fn forget(&self, fiber: FiberId, effect: u64) {
-        let record = self.fibers.lock().get_mut(fiber).and_then(|data| data.remove(effect));
+        let record = self.fibers.lock().get_mut(fiber).and_then(|data| {
+            let undoing = matches!(data.record(effect), Some(Record { undo: Undo::Busy(_), .. }));
+            if undoing { None } else { data.remove(effect) }
+        });
         drop(record);
     }
 

@@ -1,6 +1,7 @@
 //! The tracing span of a fiber, so that every record of its code carries its name.
 
-use crate::fiber::FiberCell;
+use crate::{BoxFuture, fiber::FiberCell};
+use std::future::poll_fn;
 use tracing::{Span, level_filters::LevelFilter};
 
 /// Whether anybody collects records: without a subscriber a dispatch pays one load for tracing.
@@ -12,6 +13,12 @@ pub(crate) fn wanted() -> bool {
 /// The fiber's span. At error level: what a plugin reports as an error must not lose its name to a filter.
 pub(crate) fn of(cell: &FiberCell) -> Span {
     tracing::error_span!(target: "cordis::plugin", parent: None, "plugin", name = %cell.label())
+}
+
+/// A future that is polled inside of `span`.
+#[cold]
+pub(crate) fn traced<'a, T: 'a>(span: Span, mut future: BoxFuture<'a, T>) -> BoxFuture<'a, T> {
+    Box::pin(poll_fn(move |cx| span.in_scope(|| future.as_mut().poll(cx))))
 }
 
 #[cold]

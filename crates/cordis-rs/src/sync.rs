@@ -8,13 +8,19 @@ pub(crate) use std::sync::{Arc, OnceLock, Weak};
 
 #[cfg(not(cordis_shuttle))]
 pub(crate) use {
-    parking_lot::{Mutex, MutexGuard, RwLock},
+    parking_lot::{Mutex, MutexGuard},
     std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering},
 };
 
+#[cfg(not(cordis_shuttle))]
+pub(crate) use std::{hint::spin_loop, thread::yield_now as yield_thread};
+
+#[cfg(cordis_shuttle)]
+pub(crate) use shuttle::{hint::spin_loop, thread::yield_now as yield_thread};
+
 #[cfg(cordis_shuttle)]
 pub(crate) use {
-    explored::{Mutex, MutexGuard, RwLock},
+    explored::{Mutex, MutexGuard},
     shuttle::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering},
 };
 
@@ -94,28 +100,18 @@ mod explored {
         }
     }
 
-    #[derive(Default)]
-    pub(crate) struct RwLock<T>(Mutex<T>);
-
-    impl<T> RwLock<T> {
-        pub(crate) fn new(value: T) -> Self {
-            RwLock(Mutex::new(value))
-        }
-
-        pub(crate) fn read(&self) -> MutexGuard<'_, T> {
-            self.0.lock()
-        }
-
-        pub(crate) fn write(&self) -> MutexGuard<'_, T> {
-            self.0.lock()
-        }
-    }
-
     pub(crate) struct Swap<T>(shuttle::sync::Mutex<Option<Arc<T>>>);
 
     pub(crate) type SwapGuard<T> = Loaded<T>;
 
     pub(crate) struct Loaded<T>(Option<Arc<T>>);
+
+    impl<T> Loaded<T> {
+        #[allow(dead_code, reason = "named as that of `arc_swap`")]
+        pub(crate) fn from_inner(inner: Option<Arc<T>>) -> Self {
+            Loaded(inner)
+        }
+    }
 
     impl<T> Deref for Loaded<T> {
         type Target = Option<Arc<T>>;

@@ -2,7 +2,7 @@
 
 use crate::{
     Context, ContextDisposed, Effect, Inactive,
-    contain::contained,
+    contain::{contained, drop_reported},
     done::{Done, DoneSlot, Then},
     effect::{Label, Record, Undo},
     frames::{self, Frame},
@@ -59,8 +59,9 @@ impl<F: Future<Output = ()>> Future for Task<F> {
 
 impl<F> Task<F> {
     fn end(&mut self) {
-        let future = self.future.take();
-        let _ = contained(|| drop(future));
+        let Some(future) = self.future.take() else { return };
+        let label = self.label.clone();
+        drop_reported(self.effect, self.ctx.cell(), || Label::Named(label), future);
     }
 }
 
@@ -134,6 +135,18 @@ impl Context {
             forget.run(&crate::Disposed::default());
         }
         Ok(Effect::new(self, effect))
+    }
+
+    /// The running task's effect has ended, apart from what it still does.
+    pub(crate) fn current_task_is_over(&self, label: &'static str) {
+        let Some(frame) = frames::current().pop() else { return };
+        let mut fibers = self.shared().fibers.lock();
+        if let Some(record) = fibers.get_mut(frame.fiber).and_then(|data| data.record_mut(frame.effect))
+            && let Undo::Task(_, done) = &record.undo
+        {
+            record.undo = Undo::Wait(done.clone());
+            record.label = Label::Over(label);
+        }
     }
 
     /// Waits for `duration`. Registered as an effect while it waits: when the plugin unloads first, it ends at once.

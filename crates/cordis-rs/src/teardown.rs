@@ -2,7 +2,7 @@
 
 use crate::{
     Disposed, FiberId,
-    contain::contained,
+    contain::{contained, shown},
     decide::After,
     dispatch::At,
     done::{Done, Then},
@@ -50,7 +50,8 @@ impl Shared {
         self.finish(after);
         if first {
             // Told while the state is still the old one.
-            if let Some(cell) = self.fibers.lock().get(id).map(|data| data.cell.clone()) {
+            let cell = self.fibers.lock().get(id).map(|data| data.cell.clone());
+            if let Some(cell) = cell {
                 let fiber = crate::Fiber { shared: self.clone(), cell };
                 At { shared: self, scope: None }.emit(keys::FIBER_DISPOSING, &fiber);
             }
@@ -70,7 +71,7 @@ impl Shared {
     pub(crate) fn undo(self: &Arc<Self>, fiber: FiberId, effect: u64) -> Option<Arc<Done>> {
         let (undo, label) = {
             let mut fibers = self.fibers.lock();
-            let record = fibers.get_mut(fiber)?.effects.get_mut(effect)?;
+            let record = fibers.get_mut(fiber)?.record_mut(effect)?;
             match &mut record.undo {
                 Undo::Wait(done) => return Some(done.clone()),
                 Undo::Busy(join) => return Some(join.get_or_insert_with(|| Done::new(1)).clone()),
@@ -83,7 +84,7 @@ impl Shared {
         let data = fibers.get_mut(fiber);
         match under_way {
             Some(done) if report.is_none() => {
-                let join = data.and_then(|data| data.effects.get_mut(effect)).and_then(|record| {
+                let join = data.and_then(|data| data.record_mut(effect)).and_then(|record| {
                     match std::mem::replace(&mut record.undo, Undo::Wait(done.clone())) {
                         Undo::Busy(join) => join,
                         _ => None,
@@ -146,13 +147,18 @@ impl Shared {
         self.kick(self.fibers.lock());
         self.finish(after);
         if drain.fired() {
-            return self.revoke(provided);
+            let done = self.revoke(provided);
+            if let Some(done) = &done {
+                self.watch_step(done, &step);
+            }
+            return done;
         }
-        let shared = self.clone();
+        let (shared, of) = (self.clone(), step.clone());
         self.drive(step, None, async move {
             drain.wait().await;
             match shared.revoke(provided) {
                 Some(done) => {
+                    shared.watch_step(&done, &of);
                     done.wait().await;
                     done.report()
                 }
@@ -162,8 +168,11 @@ impl Shared {
     }
 
     fn revoke(self: &Arc<Self>, provided: Arc<dyn AnyProvided>) -> Option<Arc<Done>> {
-        let entry = self.fibers.lock().unpublish(provided.slot().id(), provided.id());
-        drop(entry);
+        let published = {
+            let mut fibers = self.fibers.lock();
+            (fibers.unpublish(provided.slot().id(), provided.id()), provided.unpublish())
+        };
+        drop(published);
         let mut after = After::default();
         self.note_service(&*provided, false, &mut after);
         let done = provided.revoke();
@@ -205,7 +214,7 @@ impl Shared {
             match polled {
                 Ok(Poll::Pending) => return Poll::Pending,
                 Ok(Poll::Ready(Ok(()))) => {}
-                Ok(Poll::Ready(Err(error))) => shared.step_failed(&of, error.to_string()),
+                Ok(Poll::Ready(Err(error))) => shared.step_failed(&of, shown(&*error)),
                 Err(panic) => shared.step_failed(&of, format!("panicked: {panic}")),
             }
             Poll::Ready(Disposed::default())
@@ -289,14 +298,14 @@ impl Shared {
         self.watch(done.clone(), self.label_of(step.fiber), step.label.to_string(), crate::DEFAULT_LIMIT);
     }
 
-    fn is_late(&self, step: &Step) -> Disposed {
+    fn is_late(self: &Arc<Self>, step: &Step) -> Disposed {
         let plugin = self.label_of(step.fiber);
         let message = "its disposer did not end within its limit; it was dropped";
         self.report(plugin.clone(), &step.label.to_string(), message.into());
         Disposed::late(plugin, step.label.to_string())
     }
 
-    fn step_failed(&self, step: &Step, message: String) {
+    fn step_failed(self: &Arc<Self>, step: &Step, message: String) {
         frames::take_panicked();
         self.report(self.label_of(step.fiber), &step.label.to_string(), message);
     }

@@ -69,7 +69,7 @@ impl TestApp {
 
     /// How many effects the context's fiber has, nested ones included.
     pub fn effects(&self, ctx: &Context) -> usize {
-        self.app.shared().fibers.lock().get(ctx.cell().id).map_or(0, |data| data.effects.len())
+        self.app.shared().fibers.lock().get(ctx.cell().id).map_or(0, |data| data.records().count())
     }
 }
 

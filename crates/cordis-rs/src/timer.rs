@@ -15,19 +15,25 @@ pub(crate) async fn sleep(duration: Duration) {
     tokio::time::sleep(duration).await;
 }
 
+/// Schedules have no time: a sleep may end at any moment, and one of a day or more never does.
 #[cfg(cordis_shuttle)]
-pub(crate) async fn sleep(_duration: Duration) {
+pub(crate) async fn sleep(duration: Duration) {
+    if duration >= Duration::from_secs(24 * 60 * 60) {
+        std::future::pending::<()>().await;
+    }
     shuttle::future::yield_now().await;
 }
 
 impl Context {
-    /// Calls `callback` once after `delay`. The effect has ended by the time it runs.
+    /// Calls `callback` once after `delay`. The effect has ended by the time it runs; an unload still waits for it.
     ///
     /// # Errors
     /// The context is inactive.
     pub fn timeout(&self, delay: Duration, callback: impl FnOnce() + Send + 'static) -> Result<Effect, Inactive> {
+        let ctx = self.clone();
         self.spawn("ctx.timeout()", async move {
             sleep(delay).await;
+            ctx.current_task_is_over("ctx.timeout()");
             callback();
         })
     }
@@ -79,31 +85,36 @@ impl Context {
     }
 }
 
-/// A period's ticks; those that nobody waited for are lost.
+/// A period's ticks, counted from its making; those that nobody waits for are lost.
 struct Clock {
-    period: Duration,
     #[cfg(not(cordis_shuttle))]
-    ticks: Option<tokio::time::Interval>,
+    begun: tokio::time::Instant,
+    #[cfg(not(cordis_shuttle))]
+    ticked: u128,
+    period: Duration,
 }
 
 impl Clock {
     fn new(period: Duration) -> Self {
-        // A period of nothing would be refused by the timer and never let others run.
         Clock {
-            period: period.max(Duration::from_millis(1)),
             #[cfg(not(cordis_shuttle))]
-            ticks: None,
+            begun: tokio::time::Instant::now(),
+            #[cfg(not(cordis_shuttle))]
+            ticked: 0,
+            // A period of nothing would never let others run.
+            period: period.max(Duration::from_millis(1)),
         }
     }
 
     #[cfg(not(cordis_shuttle))]
     async fn tick(&mut self) {
-        let ticks = self.ticks.get_or_insert_with(|| {
-            let mut ticks = tokio::time::interval_at(tokio::time::Instant::now() + self.period, self.period);
-            ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
-            ticks
-        });
-        ticks.tick().await;
+        let passed = self.begun.elapsed().as_nanos() / self.period.as_nanos();
+        // A tick that is due this instant still counts, one that was given already does not.
+        let exact = self.begun.elapsed().as_nanos() % self.period.as_nanos() == 0;
+        let next = if exact && passed > self.ticked { passed } else { passed + 1 };
+        let ahead = self.period.as_nanos().saturating_mul(next).saturating_sub(self.begun.elapsed().as_nanos());
+        tokio::time::sleep(Duration::from_nanos(u64::try_from(ahead).unwrap_or(u64::MAX))).await;
+        self.ticked = next;
     }
 
     #[cfg(cordis_shuttle)]
@@ -200,10 +211,19 @@ impl<A: Send + 'static> Throttle<A> {
         let closes = CloseWindow(self.state.clone());
         loop {
             sleep(self.window).await;
-            let Some(argument) = self.state.lock().waiting.take() else { break };
+            let next = {
+                let mut state = self.state.lock();
+                let next = state.waiting.take();
+                if next.is_none() {
+                    // Closed in the same breath: a call from now on opens a window of its own.
+                    state.open = None;
+                }
+                next
+            };
+            let Some(argument) = next else { break };
             (self.callback)(argument);
         }
-        drop(closes);
+        std::mem::forget(closes);
     }
 }
 
@@ -243,24 +263,32 @@ pub struct Debounce<A> {
 #[derive(Default)]
 struct Pending {
     waiting: Option<Effect>,
+    /// Counts calls.
+    turn: u64,
     disposed: bool,
 }
 
 impl<A: Send + 'static> Debounce<A> {
     /// Runs the callback after the delay, unless it is called again before.
     pub fn call(&self, argument: A) {
-        let mut state = self.state.lock();
-        if state.disposed {
-            return;
-        }
+        let turn = {
+            let mut state = self.state.lock();
+            state.turn += 1;
+            if state.disposed { None } else { Some(state.turn) }
+        };
+        let Some(turn) = turn else { return };
         let (delay, callback) = (self.delay, self.callback.clone());
         let task = async move {
             sleep(delay).await;
             callback(argument);
         };
+        // Outside of the lock: on a context that is gone the argument is dropped here.
         let next = self.ctx.spawn("ctx.debounce()", task).ok();
-        let last = std::mem::replace(&mut state.waiting, next);
-        drop(state);
+        let last = {
+            let mut state = self.state.lock();
+            // A later call or a dispose came in between: this one has lost its turn.
+            if state.turn == turn && !state.disposed { std::mem::replace(&mut state.waiting, next) } else { next }
+        };
         if let Some(last) = last {
             last.cancel();
         }

@@ -26,6 +26,7 @@ impl Shared {
             return true;
         }
         let mut todo = frames::current();
+        todo.retain(|frame| self.owns(*frame));
         if todo.is_empty() {
             return false;
         }
@@ -56,7 +57,7 @@ fn meets(fibers: &Fibers, target: Target, frame: Frame) -> bool {
             fiber == frame.fiber && {
                 let data = fibers.get(fiber);
                 let outer = |id: &u64| {
-                    let record: Option<&Record> = data.and_then(|data| data.effects.get(*id));
+                    let record: Option<&Record> = data.and_then(|data| data.record(*id));
                     record.map(|record| record.group).filter(|group| *group != 0)
                 };
                 std::iter::successors(Some(frame.effect), outer).any(|id| id == effect)

@@ -12,6 +12,7 @@ use crate::{
     frames,
     route::Route,
     shared::Shared,
+    span,
     sync::{Arc, Weak},
 };
 use std::{
@@ -31,6 +32,8 @@ pub trait Around<A: 'static, R: 'static>: Entry {
 struct Chain<'d, A: 'static, R: 'static> {
     shared: &'d Arc<Shared>,
     route: &'d Route<Weak<dyn Around<A, R>>>,
+    /// The dispatcher's span: its own step is not the listeners'.
+    span: Option<tracing::Span>,
     inner: &'d dyn InnerStep<A, R>,
 }
 
@@ -59,69 +62,52 @@ impl<'a, A: Send, R: Send> Next<'a, A, R> {
     where
         'a: 'b,
     {
-        Run { next: self, args: Some(args), stage: Stage::Over }
+        Run { stage: Stage::Start(self, args) }
     }
 }
 
 /// The future of [`Next::run`]; nothing below starts before its first poll.
 #[must_use = "futures do nothing unless awaited"]
-pub struct Run<'b, A: 'static, R: 'static> {
-    next: Next<'b, A, R>,
-    args: Option<&'b mut A>,
-    stage: Stage<'b, R>,
+pub struct Run<'b, A: 'static, R: Send + 'static> {
+    stage: Stage<'b, A, R>,
 }
 
-enum Stage<'b, R> {
-    Listener(Call<'b, R>),
-    Inner(BoxFuture<'b, R>),
+/// Kept small: a listener's future holds one, and short futures are cheap to allocate.
+enum Stage<'b, A: 'static, R: Send + 'static> {
+    Start(Next<'b, A, R>, &'b mut A),
+    Running(Call<'b, R>),
     Over,
 }
 
-impl<A, R> Unpin for Run<'_, A, R> {}
+impl<A, R: Send> Unpin for Run<'_, A, R> {}
 
 impl<A: Send, R: Send> Future for Run<'_, A, R> {
     type Output = R;
 
     #[inline]
     fn poll(mut self: Pin<&mut Self>, cx: &mut Cx<'_>) -> Poll<R> {
-        let this = &mut *self;
-        if let Some(args) = this.args.take() {
-            // Kept on the stack while it has not suspended: most calls never do.
-            let mut stage = this.next.start(args);
-            let polled = stage.poll(cx);
-            if polled.is_pending() {
-                this.stage = stage;
-            }
-            return polled;
-        }
-        let polled = this.stage.poll(cx);
-        if polled.is_ready() {
-            this.stage = Stage::Over;
+        let mut call = match std::mem::replace(&mut self.stage, Stage::Over) {
+            Stage::Start(next, args) => next.start(args),
+            Stage::Running(call) => call,
+            // A finished future polled again is its caller's mistake; it never ends twice.
+            Stage::Over => return Poll::Pending,
+        };
+        let polled = call.poll(cx);
+        if polled.is_pending() {
+            self.stage = Stage::Running(call);
         }
         polled
     }
 }
 
-impl<R> Stage<'_, R> {
-    #[inline]
-    fn poll(&mut self, cx: &mut Cx<'_>) -> Poll<R> {
-        match self {
-            Stage::Listener(call) => Pin::new(call).poll(cx),
-            Stage::Inner(future) => future.as_mut().poll(cx),
-            // A finished future polled again is its caller's mistake; it never ends twice.
-            Stage::Over => Poll::Pending,
-        }
-    }
-}
-
 impl<'b, A: Send, R: Send> Next<'b, A, R> {
     #[inline]
-    fn start(&self, args: &'b mut A) -> Stage<'b, R> {
+    fn start(&self, args: &'b mut A) -> Call<'b, R> {
         let chain = self.chain;
         let mut at = self.at;
         match next_entry(chain.shared, chain.route, &mut at) {
-            None => Stage::Inner(chain.inner.call(args)),
-            Some(entry) => Stage::Listener(Call::new(entry, |entry| entry.call(args, Next { chain, at }))),
+            None => Call::own(chain.span.as_ref(), chain.inner.call(args)),
+            Some(entry) => Call::new(entry, |entry| entry.call(args, Next { chain, at })),
         }
     }
 }
@@ -197,13 +183,17 @@ impl<'d> At<'d> {
             Route::new(self.shared, scope, key)
         };
         let inner = Innermost { on, step: inner };
-        let chain = Chain { shared: self.shared, route: &route, inner: &inner };
+        let span = span::wanted().then(tracing::Span::current);
+        let chain = Chain { shared: self.shared, route: &route, span, inner: &inner };
         let mut run = Next { chain: &chain, at: 0 }.run(args);
-        poll_fn(|cx| match catch_unwind(AssertUnwindSafe(|| Pin::new(&mut run).poll(cx))) {
-            Ok(polled) => polled.map(Ok),
-            Err(payload) => {
-                let culprit = frames::take_panicked();
-                Poll::Ready(Err(self.shared.panic_at(key.name(), culprit, panic_text(payload))))
+        poll_fn(|cx| {
+            frames::forget_panicked();
+            match catch_unwind(AssertUnwindSafe(|| Pin::new(&mut run).poll(cx))) {
+                Ok(polled) => polled.map(Ok),
+                Err(payload) => {
+                    let culprit = frames::take_panicked();
+                    Poll::Ready(Err(self.shared.panic_at(key.name(), culprit, panic_text(payload))))
+                }
             }
         })
         .await

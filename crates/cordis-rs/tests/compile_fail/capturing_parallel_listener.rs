@@ -1,0 +1,14 @@
+//! A listener of `parallel` is given state by `.with(..)`.
+use cordis::{Context, Parallel};
+
+const KEY: Parallel<u32> = Parallel::new("key");
+
+fn wrong(ctx: &Context) {
+    let state = String::from("state");
+    let _ = ctx.on(KEY).run(async move |_| if state.is_empty() { Err("empty".into()) } else { Ok(()) });
+    //~ give state by `.with(state)`, not by capture
+}
+
+fn main() {
+    let _ = wrong;
+}

@@ -1,0 +1,141 @@
+//! The first line of a log.
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::value::RawValue;
+
+use crate::error::Problem;
+use crate::json::{object, present, reason};
+use crate::line::check_safe;
+
+/// The format version that this build reads and writes.
+pub const FORMAT_VERSION: i64 = 0;
+
+/// The header of a session: who it is and where it was started.
+///
+/// Source: the first line of `session.jsonl`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionHeader {
+    /// The session's id, never empty.
+    pub id: String,
+    /// When it was created, in milliseconds since the epoch.
+    pub created_at_ms: u64,
+    /// The folder that it worked in, an absolute path of the machine that wrote the log.
+    pub cwd: Option<String>,
+    /// The session that it was forked from.
+    pub parent_session: Option<String>,
+    /// How many leading events came from the parent.
+    pub seed_length: Option<u64>,
+    /// Where the session came from, if not from a user.
+    pub origin: Option<Origin>,
+    /// 0 for a user's session, its parent's depth + 1 for a subagent's.
+    pub delegation_depth: u64,
+    /// The composition that the agent was built from.
+    pub agent_preset: Option<String>,
+}
+
+/// Who started a session, if not a user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// Another agent.
+    Subagent,
+}
+
+/// What is looked at before the version is known to be ours.
+#[derive(Deserialize)]
+struct Probe<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Option<&'a RawValue>,
+    #[serde(borrow)]
+    version: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Raw {
+    id: String,
+    created_at: u64,
+    #[serde(default, deserialize_with = "present")]
+    cwd: Option<String>,
+    #[serde(default, deserialize_with = "present")]
+    parent_session: Option<String>,
+    #[serde(default, deserialize_with = "present")]
+    seed_length: Option<u64>,
+    #[serde(default, deserialize_with = "present")]
+    origin: Option<String>,
+    delegation_depth: u64,
+    #[serde(default, deserialize_with = "present")]
+    agent_preset: Option<String>,
+    #[serde(default, deserialize_with = "present")]
+    sandbox_mode: Option<IgnoredAny>,
+    #[serde(default, deserialize_with = "present")]
+    approval_policy: Option<IgnoredAny>,
+}
+
+impl SessionHeader {
+    /// Reads a header line. A foreign version is refused before anything else of the header is looked at.
+    pub(crate) fn parse(line: &str) -> Result<Self, Problem> {
+        let probe: Probe<'_> =
+            serde_json::from_str(line).map_err(|error| Problem::NotJson { reason: reason(&error) })?;
+        if probe.kind.map(RawValue::get) != Some("\"session\"") {
+            return Err(Problem::NotAHeader);
+        }
+        match probe.version.map(|version| version.get().parse::<i64>()) {
+            Some(Ok(FORMAT_VERSION)) => {}
+            Some(Ok(found)) => return Err(Problem::UnsupportedVersion { found, supported: FORMAT_VERSION }),
+            Some(Err(_)) => return Err(bad("`version` must be a whole number")),
+            None => return Err(bad("`version` is missing")),
+        }
+        let raw: Raw = object(line).map_err(|error| bad(reason(&error)))?;
+        Self::check(raw).map_err(bad)
+    }
+
+    fn check(raw: Raw) -> Result<Self, String> {
+        if raw.id.is_empty() {
+            return Err("`id` must not be empty".to_owned());
+        }
+        if let Some(cwd) = raw.cwd.as_deref().filter(|cwd| !is_absolute(cwd)) {
+            return Err(format!("`cwd` must be an absolute path, not `{cwd}`"));
+        }
+        if raw.sandbox_mode.is_some() || raw.approval_policy.is_some() {
+            return Err("`sandboxMode` and `approvalPolicy` are no longer part of it".to_owned());
+        }
+        for (name, value) in [
+            ("createdAt", Some(raw.created_at)),
+            ("seedLength", raw.seed_length),
+            ("delegationDepth", Some(raw.delegation_depth)),
+        ] {
+            check_safe(name, value)?;
+        }
+        let origin = match raw.origin.as_deref() {
+            None => None,
+            Some("subagent") => Some(Origin::Subagent),
+            Some(other) => return Err(format!("`origin` must be `subagent`, not `{other}`")),
+        };
+        Ok(Self {
+            id: raw.id,
+            created_at_ms: raw.created_at,
+            cwd: raw.cwd,
+            parent_session: raw.parent_session,
+            seed_length: raw.seed_length,
+            origin,
+            delegation_depth: raw.delegation_depth,
+            agent_preset: raw.agent_preset,
+        })
+    }
+}
+
+/// Absolute on the machine that wrote the log, which may have been a Windows one.
+fn is_absolute(path: &str) -> bool {
+    let bytes = path.as_bytes();
+    path.starts_with('/')
+        || path.starts_with("\\\\")
+        || (bytes.len() > 2
+            && bytes[0].is_ascii_alphabetic()
+            && bytes[1] == b':'
+            && matches!(bytes[2], b'\\' | b'/'))
+}
+
+fn bad(reason: impl Into<String>) -> Problem {
+    Problem::BadHeader { reason: reason.into() }
+}

@@ -1,0 +1,98 @@
+//! The plugin's configuration.
+
+use std::path::PathBuf;
+
+use dsh_tools::Workspace;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::window::Limits;
+
+/// Which folder is read from, and how much of a file is given at once.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Config {
+    /// The folder that paths are relative to, an absolute path.
+    pub workspace: PathBuf,
+    /// The path under which the agent knows the folder, if not under its own.
+    #[serde(default)]
+    pub shown_as: Option<PathBuf>,
+    /// How many lines one call gives at most.
+    #[serde(default = "defaults::read_limit")]
+    pub read_limit: usize,
+    /// How many characters of a line are given.
+    #[serde(default = "defaults::read_max_line_length")]
+    pub read_max_line_length: usize,
+    /// How many bytes of text one call gives at most.
+    #[serde(default = "defaults::read_max_bytes")]
+    pub read_max_bytes: usize,
+}
+
+mod defaults {
+    pub(super) fn read_limit() -> usize {
+        2_000
+    }
+
+    pub(super) fn read_max_line_length() -> usize {
+        2_000
+    }
+
+    pub(super) fn read_max_bytes() -> usize {
+        51_200
+    }
+}
+
+impl Config {
+    /// The defaults for files in `workspace`.
+    #[must_use]
+    pub fn new(workspace: impl Into<PathBuf>) -> Self {
+        Self {
+            workspace: workspace.into(),
+            shown_as: None,
+            read_limit: defaults::read_limit(),
+            read_max_line_length: defaults::read_max_line_length(),
+            read_max_bytes: defaults::read_max_bytes(),
+        }
+    }
+
+    pub(crate) fn workspace(&self) -> Workspace {
+        Workspace::new(&self.workspace, self.shown_as.as_deref())
+    }
+
+    pub(crate) fn limits(&self) -> Limits {
+        Limits { max_line_chars: self.read_max_line_length, max_bytes: self.read_max_bytes }
+    }
+
+    pub(crate) fn check(&self) -> Result<(), ConfigError> {
+        if !self.workspace.is_absolute() {
+            return Err(ConfigError::RelativeWorkspace { workspace: self.workspace.clone() });
+        }
+        for (field, value) in [
+            ("readLimit", self.read_limit),
+            ("readMaxLineLength", self.read_max_line_length),
+            ("readMaxBytes", self.read_max_bytes),
+        ] {
+            if value == 0 {
+                return Err(ConfigError::Zero { field });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Why a configuration is refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigError {
+    /// The workspace could mean different folders at different times.
+    #[error("tool-fs: `workspace` must be an absolute path, not `{}`", workspace.display())]
+    RelativeWorkspace {
+        /// The path.
+        workspace: PathBuf,
+    },
+    /// A limit would let nothing through.
+    #[error("tool-fs: `{field}` must be a positive number")]
+    Zero {
+        /// The field.
+        field: &'static str,
+    },
+}

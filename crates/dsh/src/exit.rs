@@ -1,0 +1,59 @@
+//! What the process tells its caller.
+
+use std::fmt::Display;
+use std::io;
+use std::process::ExitCode;
+
+/// How a command ended; the numbers are part of the program's interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// Everything was done.
+    Fine = 0,
+    /// A run failed, was declined or was interrupted.
+    Failed = 1,
+    /// The input or the command line is wrong; nothing was run.
+    BadInput = 2,
+}
+
+/// A command that could not do its work.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    exit: Exit,
+    error: anyhow::Error,
+}
+
+impl Failure {
+    /// The input or the command line is wrong.
+    pub(crate) fn bad_input(error: impl Into<anyhow::Error>) -> Self {
+        Self { exit: Exit::BadInput, error: error.into() }
+    }
+
+    /// Tells the user, unless the reason is that nobody reads what we print.
+    pub(crate) fn report(&self) -> Exit {
+        let unread = self.error.chain().any(|cause| {
+            cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+        });
+        if !unread {
+            say(format_args!("error: {:#}", self.error));
+        }
+        self.exit
+    }
+}
+
+impl<E: Into<anyhow::Error>> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Self { exit: Exit::Failed, error: error.into() }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}
+
+/// Prints a line for the user that is no output. If nobody reads it, nobody misses it.
+pub(crate) fn say(line: impl Display) {
+    use io::Write as _;
+    let _ = writeln!(io::stderr(), "dsh: {line}");
+}

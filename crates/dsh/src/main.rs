@@ -1,0 +1,29 @@
+//! `dsh`: runs what the logs of agents hold, and later agents, on a plugin host.
+//!
+//! Read `cli`, then `replay` or `plugins`.
+
+mod cli;
+mod deny;
+mod exit;
+mod paint;
+mod plugins;
+mod replay;
+mod visible;
+
+use std::io;
+use std::process::ExitCode;
+
+use clap::Parser;
+use tracing::level_filters::LevelFilter;
+
+use cli::{Cli, Command};
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    tracing_subscriber::fmt().with_writer(io::stderr).with_max_level(LevelFilter::WARN).without_time().init();
+    let done = match cli.command {
+        Command::Replay(args) => replay::replay(&args),
+        Command::Plugins(args) => plugins::list(&args),
+    };
+    done.unwrap_or_else(|failure| failure.report()).into()
+}

@@ -1,0 +1,83 @@
+//! `dsh plugins`: what is compiled in.
+
+use std::io::{self, Write};
+
+use anyhow::anyhow;
+use cordis::catalog::{self, DynPlugin};
+use serde_json::{Value, json};
+
+// Each plugin registers itself in the catalogue; naming its crate is what links it.
+use dsh_tool_bash as _;
+use dsh_tool_fs as _;
+use dsh_tools as _;
+
+use crate::cli::PluginsArgs;
+use crate::exit::{Exit, Failure};
+use crate::paint::{Colour, Paint};
+
+const HEADINGS: [&str; 4] = ["NAME", "NEEDS", "PROVIDES", "CONFIG"];
+
+pub(crate) fn list(args: &PluginsArgs) -> Result<Exit, Failure> {
+    let plugins = catalog::all();
+    let mut out = io::stdout().lock();
+    if let Some(name) = &args.schema {
+        let plugin = plugins.iter().find(|plugin| plugin.name() == name).ok_or_else(|| {
+            let names: Vec<&str> = plugins.iter().map(DynPlugin::name).collect();
+            Failure::bad_input(anyhow!("no plugin is called `{name}`; there are: {}", names.join(", ")))
+        })?;
+        writeln!(out, "{:#}", plugin.schema())?;
+    } else if args.json {
+        let list: Vec<Value> = plugins.iter().map(described).collect();
+        writeln!(out, "{:#}", Value::from(list))?;
+    } else {
+        table(&mut out, &plugins)?;
+    }
+    Ok(Exit::Fine)
+}
+
+fn described(plugin: &DynPlugin) -> Value {
+    let needs: Vec<Value> =
+        plugin.needs().iter().map(|need| json!({ "name": need.name, "optional": need.optional })).collect();
+    json!({
+        "name": plugin.name(),
+        "needs": needs,
+        "provides": plugin.provides(),
+        "schema": plugin.schema(),
+    })
+}
+
+fn table(out: &mut impl Write, plugins: &[DynPlugin]) -> io::Result<()> {
+    let paint = Paint::for_stdout();
+    let rows: Vec<[String; 4]> = plugins.iter().map(row).collect();
+    let width = |column: usize| {
+        rows.iter().map(|row| row[column].chars().count()).chain([HEADINGS[column].len()]).max().unwrap_or(0)
+    };
+    let widths = [width(0), width(1), width(2)];
+    let line = |cells: [&str; 4]| {
+        let [name, needs, provides, config] = cells;
+        let [first, second, third] = widths;
+        format!("{name:first$}  {needs:second$}  {provides:third$}  {config}")
+    };
+    writeln!(out, "{}", paint.with(Colour::Bold, line(HEADINGS)))?;
+    for row in &rows {
+        writeln!(out, "{}", line(row.each_ref().map(String::as_str)))?;
+    }
+    writeln!(out, "\nThe schema of a plugin's configuration: dsh plugins --schema NAME")
+}
+
+/// Optional needs have a `?`; so have the fields of the configuration that can be left out.
+fn row(plugin: &DynPlugin) -> [String; 4] {
+    let mark = |name: &str, optional: bool| if optional { format!("{name}?") } else { name.to_owned() };
+    let needs: Vec<String> = plugin.needs().iter().map(|need| mark(&need.name, need.optional)).collect();
+    let schema = plugin.schema();
+    let required: Vec<&str> =
+        schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let fields: Vec<String> = schema["properties"]
+        .as_object()
+        .into_iter()
+        .flat_map(|fields| fields.keys())
+        .map(|field| mark(field, !required.contains(&field.as_str())))
+        .collect();
+    let list = |names: Vec<String>| if names.is_empty() { "-".to_owned() } else { names.join(" ") };
+    [plugin.name().to_owned(), list(needs), list(plugin.provides().to_vec()), list(fields)]
+}

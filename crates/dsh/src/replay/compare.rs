@@ -1,0 +1,149 @@
+//! The new result of a call beside the logged one. Nothing is normalised.
+
+use dsh_tools::{ErrorInfo, ToolOutcome};
+use serde::Serialize;
+use similar::TextDiff;
+
+use crate::replay::plan::LoggedResult;
+use crate::visible::shortened;
+
+/// How many lines of a difference are shown, and how much of each.
+const MAX_LINES: usize = 24;
+const MAX_LINE_CHARS: usize = 160;
+
+/// What the replay of a call came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Verdict {
+    /// Text, error flag and error code are those of the log.
+    Same,
+    /// At least one of them is not.
+    Different,
+    /// A policy or a guard refused the call.
+    Denied,
+    /// No plugin offers the tool, and the log has a result of it.
+    UnknownTool,
+    /// The log ends before the call's result.
+    NotLogged,
+}
+
+impl Verdict {
+    pub(crate) fn of(logged: Option<&LoggedResult>, outcome: &ToolOutcome) -> Self {
+        match logged {
+            _ if outcome.is_denied() => Self::Denied,
+            None => Self::NotLogged,
+            Some(logged) if *logged == replayed(outcome) => Self::Same,
+            Some(_) if is_unknown(outcome) => Self::UnknownTool,
+            Some(_) => Self::Different,
+        }
+    }
+
+    pub(crate) fn label(self) -> &'static str {
+        match self {
+            Self::Same => "same",
+            Self::Different => "different",
+            Self::Denied => "denied",
+            Self::UnknownTool => "unknown tool",
+            Self::NotLogged => "not logged",
+        }
+    }
+}
+
+/// Whether no plugin offers the tool that was called.
+pub(crate) fn is_unknown(outcome: &ToolOutcome) -> bool {
+    outcome.code() == Some(&*ErrorInfo::UNKNOWN_TOOL.code)
+}
+
+/// The first line in which the texts differ, counted from 1.
+pub(crate) fn first_difference(logged: &LoggedResult, outcome: &ToolOutcome) -> Option<usize> {
+    if logged.content == outcome.content {
+        return None;
+    }
+    let same =
+        logged.content.split('\n').zip(outcome.content.split('\n')).take_while(|(old, new)| old == new);
+    Some(same.count() + 1)
+}
+
+/// The difference in a few lines: `-` was logged, `+` is new. Safe to print.
+pub(crate) fn difference(logged: &LoggedResult, outcome: &ToolOutcome) -> Vec<String> {
+    let replayed = replayed(outcome);
+    let mut lines = Vec::new();
+    if logged.is_error != replayed.is_error {
+        lines.push(format!("- is an error: {}", logged.is_error));
+        lines.push(format!("+ is an error: {}", replayed.is_error));
+    }
+    if logged.code != replayed.code {
+        lines
+            .push(format!("- code: {}", shortened(logged.code.as_deref().unwrap_or("none"), MAX_LINE_CHARS)));
+        lines.push(format!("+ code: {}", replayed.code.as_deref().unwrap_or("none")));
+    }
+    let diff = TextDiff::from_lines(logged.content.as_str(), replayed.content.as_str());
+    // Only where the end of the text is what differs.
+    let hint = logged.content.ends_with('\n') != replayed.content.ends_with('\n');
+    let unified = diff.unified_diff().context_radius(1).missing_newline_hint(hint).to_string();
+    lines.extend(unified.lines().map(|line| shortened(line, MAX_LINE_CHARS)));
+    if lines.len() > MAX_LINES {
+        let more = lines.len() - MAX_LINES;
+        lines.truncate(MAX_LINES);
+        lines.push(format!("… {more} more lines"));
+    }
+    lines
+}
+
+fn replayed(outcome: &ToolOutcome) -> LoggedResult {
+    LoggedResult {
+        content: outcome.content.clone(),
+        is_error: outcome.is_error(),
+        code: outcome.code().map(str::to_owned),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use dsh_tools::{ErrorInfo, ToolOutcome};
+
+    use super::{LoggedResult, Verdict, difference, first_difference};
+
+    fn logged(content: &str, is_error: bool, code: Option<&str>) -> LoggedResult {
+        LoggedResult { content: content.to_owned(), is_error, code: code.map(str::to_owned) }
+    }
+
+    #[test]
+    fn a_result_is_the_same_in_text_flag_and_code_or_different() {
+        let outcome = ToolOutcome::success("a\nb");
+        assert_eq!(Verdict::of(Some(&logged("a\nb", false, None)), &outcome), Verdict::Same);
+        for other in
+            [logged("a\nb\n", false, None), logged("a\nb", true, None), logged("a\nb", false, Some("X"))]
+        {
+            assert_eq!(Verdict::of(Some(&other), &outcome), Verdict::Different);
+        }
+        assert_eq!(Verdict::of(None, &outcome), Verdict::NotLogged);
+    }
+
+    #[test]
+    fn an_unknown_tool_is_no_difference() {
+        let outcome = ToolOutcome::failed("unknown tool \"x\"", Some(ErrorInfo::UNKNOWN_TOOL));
+        assert_eq!(Verdict::of(Some(&logged("ok", false, None)), &outcome), Verdict::UnknownTool);
+        let same = logged("Error: unknown tool \"x\"", true, Some("UNKNOWN_TOOL"));
+        assert_eq!(Verdict::of(Some(&same), &outcome), Verdict::Same);
+    }
+
+    #[test]
+    fn a_denied_call_is_denied_whatever_the_log_says() {
+        let outcome = ToolOutcome::denied("no");
+        assert_eq!(Verdict::of(Some(&logged("Error: no", true, None)), &outcome), Verdict::Denied);
+        assert_eq!(Verdict::of(None, &outcome), Verdict::Denied);
+    }
+
+    #[test]
+    fn a_difference_is_short_and_safe_to_print() {
+        let old = logged("a\nb\x1b[2J\nc\n", false, None);
+        let new = ToolOutcome::success("a\nB\nc\n");
+        assert_eq!(first_difference(&old, &new), Some(2));
+        let lines = difference(&old, &new);
+        assert!(lines.contains(&"-b\\u{1b}[2J".to_owned()), "{lines:?}");
+        assert!(lines.contains(&"+B".to_owned()), "{lines:?}");
+        let long = ToolOutcome::success("x\n".repeat(1_000));
+        assert!(difference(&old, &long).len() <= super::MAX_LINES + 1);
+    }
+}

@@ -1,0 +1,44 @@
+//! The sum of a replay.
+
+use serde::Serialize;
+
+use crate::replay::compare::Verdict;
+
+/// How many calls came to what. Every call is counted in `calls` and in one of the verdicts.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Summary {
+    /// The calls that were made.
+    pub(crate) calls: usize,
+    /// The calls of the log that were not made, because the replay was interrupted.
+    pub(crate) left_out: usize,
+    pub(crate) same: usize,
+    pub(crate) different: usize,
+    pub(crate) denied: usize,
+    /// No plugin offers the tool, and the log has another result.
+    pub(crate) unknown_tool: usize,
+    /// The log has no result to compare with.
+    pub(crate) not_logged: usize,
+    /// The names that no plugin offers, also where the log has the same result.
+    pub(crate) unknown_names: Vec<String>,
+    pub(crate) duration_ms: u64,
+}
+
+impl Summary {
+    pub(crate) fn add(&mut self, verdict: Verdict) {
+        self.calls += 1;
+        *match verdict {
+            Verdict::Same => &mut self.same,
+            Verdict::Different => &mut self.different,
+            Verdict::Denied => &mut self.denied,
+            Verdict::UnknownTool => &mut self.unknown_tool,
+            Verdict::NotLogged => &mut self.not_logged,
+        } += 1;
+    }
+
+    pub(crate) fn add_unknown(&mut self, name: &str) {
+        if !self.unknown_names.iter().any(|known| known == name) {
+            self.unknown_names.push(name.to_owned());
+        }
+    }
+}

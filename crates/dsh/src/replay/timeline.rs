@@ -1,0 +1,223 @@
+//! A replay as text: what will be run, one line per call, and the sum.
+
+use std::fmt::Display;
+use std::io::{self, Write};
+use std::path::Path;
+use std::time::Duration;
+
+use crate::paint::{Colour, Paint};
+use crate::replay::compare::{Verdict, difference, first_difference};
+use crate::replay::plan::PlannedCall;
+use crate::replay::report::{Done, Intent, Unloaded};
+use crate::replay::summary::Summary;
+use crate::visible::{shortened, visible};
+
+const SUBJECT_CHARS: usize = 56;
+const MAX_NAME_CHARS: usize = 16;
+
+/// Prints a replay for people.
+#[derive(Debug)]
+pub(crate) struct Timeline {
+    paint: Paint,
+    /// Whether differences are shown line by line.
+    diff: bool,
+    turn: Option<u64>,
+    number_width: usize,
+    name_width: usize,
+}
+
+impl Timeline {
+    pub(crate) fn new(paint: Paint, diff: bool) -> Self {
+        Self { paint, diff, turn: None, number_width: 1, name_width: 1 }
+    }
+
+    pub(crate) fn intent(&mut self, intent: &Intent<'_>) -> io::Result<()> {
+        let Intent { file, plan, workspace, denied, unload_after } = intent;
+        self.number_width = plan.calls.len().to_string().len();
+        let names = plan.calls.iter().map(|call| shortened(&call.tool, MAX_NAME_CHARS).chars().count());
+        self.name_width = names.max().unwrap_or(1);
+        let mut out = io::stdout().lock();
+        writeln!(out, "{} {}", self.paint.with(Colour::Bold, "replay"), shown(file))?;
+        writeln!(
+            out,
+            "  session   {}: {}, {}",
+            visible(&plan.session),
+            counted(plan.turns, "turn"),
+            counted(plan.calls.len(), "call")
+        )?;
+        if let Some(cwd) = &plan.cwd {
+            writeln!(out, "  recorded  in {} (not opened)", visible(cwd))?;
+        }
+        match workspace {
+            Some(folder) => writeln!(out, "  runs in   a copy of {}, removed at the end", shown(folder))?,
+            None => writeln!(out, "  runs in   an empty temporary folder, removed at the end")?,
+        }
+        if !denied.is_empty() {
+            let names: Vec<String> = denied.iter().map(|name| visible(name)).collect();
+            let until =
+                unload_after.map_or(String::new(), |calls| format!(", until {} made", was_made(calls)));
+            writeln!(out, "  denied    {}{until}", names.join(", "))?;
+        }
+        writeln!(out)?;
+        for call in &plan.calls {
+            self.planned(&mut out, call)?;
+        }
+        writeln!(out)?;
+        out.flush()
+    }
+
+    /// The whole of a call, however long: this is what the user says yes to.
+    fn planned(&self, out: &mut impl Write, call: &PlannedCall) -> io::Result<()> {
+        let name = shortened(&call.tool, MAX_NAME_CHARS);
+        let (number_width, name_width) = (self.number_width, self.name_width);
+        let mut lines = call.subject.split('\n');
+        let first = visible(lines.next().unwrap_or_default());
+        let padded = format!("{name:name_width$}");
+        writeln!(
+            out,
+            "  {:>number_width$}  {}  {first}",
+            call.number,
+            self.paint.with(Colour::Cyan, padded)
+        )?;
+        let indent = " ".repeat(2 + number_width + 2 + name_width);
+        for line in lines {
+            writeln!(out, "{indent}{} {}", self.paint.with(Colour::Dim, "|"), visible(line))?;
+        }
+        Ok(())
+    }
+
+    /// The line's end follows when the call is done.
+    pub(crate) fn started(&mut self, call: &PlannedCall) -> io::Result<()> {
+        let mut out = io::stdout().lock();
+        if self.turn != Some(call.turn) {
+            self.turn = Some(call.turn);
+            writeln!(out, "{}", self.paint.with(Colour::Bold, format!("turn {}", call.turn)))?;
+        }
+        let name = shortened(&call.tool, MAX_NAME_CHARS);
+        let (number_width, name_width) = (self.number_width, self.name_width);
+        let subject = shortened(&call.subject, SUBJECT_CHARS);
+        let padded = format!("{name:name_width$}");
+        let name = self.paint.with(Colour::Cyan, padded);
+        write!(out, "  {:>number_width$}  {name}  {subject:SUBJECT_CHARS$}  ", call.number)?;
+        out.flush()
+    }
+
+    pub(crate) fn done(&mut self, done: &Done<'_>) -> io::Result<()> {
+        let Done { call, outcome, verdict, duration } = done;
+        let colour = match verdict {
+            Verdict::Same => Colour::Green,
+            Verdict::Different => Colour::Red,
+            Verdict::Denied | Verdict::UnknownTool => Colour::Yellow,
+            Verdict::NotLogged => Colour::Dim,
+        };
+        let mut out = io::stdout().lock();
+        let label = self.paint.with(colour, format!("{:12}", verdict.label()));
+        writeln!(out, "{label}  {}", self.paint.with(Colour::Dim, took(*duration)))?;
+        if let Some(failure) = outcome.failure.as_ref().filter(|failure| failure.denied) {
+            self.note(&mut out, visible(&failure.message))?;
+        }
+        if let (Verdict::Different, Some(logged)) = (verdict, &call.logged) {
+            if self.diff {
+                for line in difference(logged, outcome) {
+                    self.note(&mut out, self.coloured(line))?;
+                }
+            } else {
+                match first_difference(logged, outcome) {
+                    Some(line) => {
+                        self.note(&mut out, format_args!("differs from line {line} on (see --diff)"))?
+                    }
+                    None => self.note(&mut out, "same text, different kind of result (see --diff)")?,
+                }
+            }
+        }
+        out.flush()
+    }
+
+    pub(crate) fn unloaded(&mut self, unloaded: &Unloaded) -> io::Result<()> {
+        let Unloaded { plugin, after_calls, guards, listeners, remaining } = unloaded;
+        let mut out = io::stdout().lock();
+        let text = format!(
+            "guard unloaded after {}, registrations rolled back: {}, {} (plugin {plugin}; {})",
+            counted(*after_calls, "call"),
+            counted(*guards, "guard"),
+            counted(*listeners, "listener"),
+            if remaining.is_empty() {
+                "nothing is left".to_owned()
+            } else {
+                format!("left: {}", remaining.join(", "))
+            },
+        );
+        writeln!(
+            out,
+            "  {} {}",
+            self.paint.with(Colour::Yellow, "--"),
+            self.paint.with(Colour::Yellow, text)
+        )?;
+        out.flush()
+    }
+
+    pub(crate) fn summary(&mut self, summary: &Summary) -> io::Result<()> {
+        let mut out = io::stdout().lock();
+        let paint = |count: usize, label: &str, colour: Colour| {
+            let text = format!("{label}: {count}");
+            self.paint.with(if count == 0 { Colour::Dim } else { colour }, text)
+        };
+        writeln!(
+            out,
+            "\n{}  {} in {}; {}, {}, {}",
+            self.paint.with(Colour::Bold, "summary"),
+            counted(summary.calls, "call"),
+            took(Duration::from_millis(summary.duration_ms)),
+            paint(summary.same, "same result as logged", Colour::Green),
+            paint(summary.different, "different", Colour::Red),
+            paint(summary.denied, "denied", Colour::Yellow),
+        )?;
+        if summary.unknown_tool > 0 {
+            writeln!(out, "  {}", paint(summary.unknown_tool, "unknown tool, not compared", Colour::Yellow))?;
+        }
+        if summary.not_logged > 0 {
+            writeln!(out, "  {} without a logged result", counted(summary.not_logged, "call"))?;
+        }
+        if summary.left_out > 0 {
+            writeln!(out, "  {} not made", counted(summary.left_out, "call"))?;
+        }
+        if !summary.unknown_names.is_empty() {
+            let names: Vec<String> =
+                summary.unknown_names.iter().map(|name| shortened(name, MAX_NAME_CHARS * 2)).collect();
+            writeln!(out, "  no plugin offers: {}", names.join(", "))?;
+        }
+        out.flush()
+    }
+
+    fn note(&self, out: &mut impl Write, text: impl Display) -> io::Result<()> {
+        writeln!(out, "{}{text}", " ".repeat(2 + self.number_width + 2))
+    }
+
+    fn coloured(&self, line: String) -> String {
+        match line.as_bytes().first() {
+            Some(b'-') => self.paint.with(Colour::Red, line).to_string(),
+            Some(b'+') => self.paint.with(Colour::Green, line).to_string(),
+            _ => self.paint.with(Colour::Dim, line).to_string(),
+        }
+    }
+}
+
+fn counted(count: usize, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+}
+
+fn was_made(calls: usize) -> String {
+    if calls == 1 { "1 call is".to_owned() } else { format!("{calls} calls are") }
+}
+
+fn took(duration: Duration) -> String {
+    if duration < Duration::from_secs(10) {
+        format!("{} ms", duration.as_millis())
+    } else {
+        format!("{:.1} s", duration.as_secs_f64())
+    }
+}
+
+fn shown(path: &Path) -> String {
+    visible(&path.display().to_string())
+}

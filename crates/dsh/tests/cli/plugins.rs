@@ -1,0 +1,52 @@
+//! Listing the plugins.
+
+use serde_json::Value;
+
+use crate::fixture::Fixture;
+
+fn listed() -> Vec<Value> {
+    let ran = Fixture::new().run(&["plugins", "--json"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    serde_json::from_str(&ran.stdout).unwrap()
+}
+
+#[test]
+fn every_plugin_that_is_compiled_in_is_listed() {
+    let plugins = listed();
+    let names: Vec<&str> = plugins.iter().map(|plugin| plugin["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["deny-tools", "tool-bash", "tool-fs", "tools"]);
+}
+
+#[test]
+fn a_plugin_tells_what_it_needs_provides_and_takes() {
+    for plugin in listed() {
+        assert_eq!(plugin["schema"]["type"], "object", "{plugin}");
+        let (needs, provides) = (&plugin["needs"], &plugin["provides"]);
+        match plugin["name"].as_str().unwrap() {
+            "tools" => assert_eq!(
+                (needs.to_string(), provides.to_string()),
+                ("[]".to_owned(), "[\"tools\"]".to_owned())
+            ),
+            _ => assert_eq!((&needs[0]["name"], &needs[0]["optional"]), (&"tools".into(), &false.into())),
+        }
+    }
+}
+
+#[test]
+fn the_table_has_a_row_for_each_plugin() {
+    let ran = Fixture::new().run(&["plugins"]);
+    let row = ran.stdout.lines().find(|line| line.starts_with("tool-bash ")).unwrap();
+    let columns: Vec<&str> = row.split_whitespace().collect();
+    assert_eq!(columns[..3], ["tool-bash", "tools", "-"]);
+    assert!(columns.contains(&"workspace") && columns.contains(&"timeoutMs?"), "{row}");
+}
+
+#[test]
+fn the_schema_of_one_plugin_can_be_asked_for() {
+    let ran = Fixture::new().run(&["plugins", "--schema", "tool-fs"]);
+    let schema: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(schema["required"], serde_json::json!(["workspace"]));
+    let ran = Fixture::new().run(&["plugins", "--schema", "nothing"]);
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.stderr.contains("tool-fs"), "{}", ran.stderr);
+}
