@@ -2,14 +2,14 @@
 
 use std::env;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use clap::{Args, Parser, Subcommand};
 
 use crate::examples::Mode;
 use crate::workspace::Workspace;
-use crate::{catalog, ci, examples, layers, leaks, links, readme, spec};
+use crate::{bench, catalog, ci, examples, layers, leaks, links, readme, spec};
 
-/// The repository's own rules. All but `ci` also run as tests: `cargo test -p xtask`.
+/// The repository's own rules. All but `ci` and `bench` also run as tests: `cargo test -p xtask`.
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask", after_help = EXAMPLES)]
 pub struct Cli {
@@ -22,7 +22,8 @@ Examples:
   cargo xtask ci                everything, in order, before a change lands
   cargo xtask spec --missing    which behaviours of docs/spec have no test yet
   cargo xtask examples --bless  accept what the examples print now
-  cargo xtask catalog           regenerate docs/catalog after a change of keys";
+  cargo xtask catalog           regenerate docs/catalog after a change of keys
+  cargo xtask bench --quick     how fast the host is, next to its peers";
 
 #[derive(Debug, Subcommand)]
 enum Rule {
@@ -44,6 +45,33 @@ enum Rule {
     /// Format, lints, docs and tests; stops at the first failure.
     #[command(after_help = "Examples:\n  cargo xtask ci")]
     Ci,
+    /// Measure ours, the hand-written floors and the peers; prints a table and writes target/bench.json.
+    Bench(BenchArgs),
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  cargo xtask bench                         everything: ten minutes and more, most of it the peers
+  cargo xtask bench --no-peers              ours and the floors: five minutes
+  cargo xtask bench --quick                 shorter samples, smaller sizes of the peers
+  cargo xtask bench --only emit             the works whose names contain a word
+  cargo xtask bench --no-peers --strict     fail when a work is out of its reach
+
+The works and how to read the table: docs/performance.md")]
+struct BenchArgs {
+    /// Take fewer and shorter samples.
+    #[arg(long)]
+    quick: bool,
+    /// Leave out the peers.
+    #[arg(long)]
+    no_peers: bool,
+    /// Run only the works whose names contain WORD.
+    #[arg(long, value_name = "WORD")]
+    only: Option<String>,
+    /// Fail when a work is out of its reach.
+    #[arg(long)]
+    strict: bool,
 }
 
 #[derive(Debug, Args)]
@@ -106,6 +134,16 @@ impl Cli {
                 leaks::check(&workspace)?
             }
             Rule::Ci => ci::run(&workspace)?,
+            Rule::Bench(args) => {
+                let plan = bench::Plan { quick: args.quick, peers: !args.no_peers, only: args.only };
+                let report = bench::run(&workspace, &plan)?;
+                println!("{report}");
+                let misses = report.misses();
+                if args.strict && !misses.is_empty() {
+                    bail!("out of reach: {}; docs/performance.md tells what to look at", misses.join(", "));
+                }
+                return Ok(());
+            }
         };
         println!("{report}");
         Ok(())

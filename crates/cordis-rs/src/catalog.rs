@@ -22,6 +22,8 @@ pub struct NeedInfo {
     pub optional: bool,
 }
 
+type MountFn = dyn Fn(&Context, Value) -> Result<Fiber, MountError> + Send + Sync;
+
 /// A plugin whose configuration comes as JSON.
 #[derive(Clone)]
 pub struct DynPlugin {
@@ -29,7 +31,7 @@ pub struct DynPlugin {
     needs: Vec<NeedInfo>,
     provides: Vec<String>,
     schema: Value,
-    mount: Arc<dyn Fn(&Context, Value) -> Result<Fiber, MountError> + Send + Sync>,
+    mount: Arc<MountFn>,
 }
 
 impl DynPlugin {

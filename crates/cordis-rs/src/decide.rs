@@ -6,7 +6,7 @@ use crate::{
     fiber::FiberCell,
     fibers::{Caught, Data, Fibers, Loaded, Source},
     meta::{ServiceChange, StatusChange},
-    needs::Satisfied,
+    needs::{Need, Satisfied},
     service::{AnyProvided, Check},
     shared::Shared,
     sync::Arc,
@@ -318,9 +318,6 @@ impl Fibers {
 }
 
 fn rest(data: &mut Data, after: &mut After) -> Act {
-    if take(&mut data.again) {
-        return Act::Again;
-    }
     data.advancing = false;
     after.wake.extend(data.woken());
     Act::Rest
@@ -331,7 +328,7 @@ fn met(fibers: &Fibers, id: FiberId) -> Met {
     let mut sources = SmallVec::new();
     let mut unchecked = Vec::new();
     for need in &data.needs {
-        let provider = fibers.provider(need.slot.id());
+        let provider = others(fibers, data, need);
         let counts = provider.map(|provided| match provided.check() {
             None => Some(true),
             Some(_) => verdict(data, provided.id()),
@@ -351,6 +348,11 @@ fn verdict(data: &Data, provided: u64) -> Option<bool> {
     verdicts.iter().find(|(id, _)| *id == provided).map(|(_, counts)| *counts)
 }
 
+/// Who provides a need, apart from the fiber itself: what it provides goes with it and cannot keep it waiting or reload it.
+fn others<'f>(fibers: &'f Fibers, data: &Data, need: &Need) -> Option<&'f Arc<dyn AnyProvided>> {
+    fibers.provider(need.slot.id()).filter(|provided| provided.owner().id != data.cell.id)
+}
+
 fn asked(provided: &Arc<dyn AnyProvided>) -> Option<Asked> {
     let (id, service, owner) = (provided.id(), provided.slot().name(), provided.owner().clone());
     provided.check().map(|check| Asked { id, service, owner, check: check.clone() })
@@ -368,7 +370,7 @@ fn current(fibers: &Fibers, id: FiberId) -> Current {
     let mut unchecked = Vec::new();
     for (i, need) in data.needs.iter().enumerate() {
         let then = data.epoch.get(i).map_or(0, |source| source.id);
-        let now = match fibers.provider(need.slot.id()) {
+        let now = match others(fibers, data, need) {
             None => 0,
             Some(provided) if provided.check().is_none() => provided.id(),
             Some(provided) => match verdict(data, provided.id()) {

@@ -27,6 +27,9 @@ pub struct At<'d> {
     pub(crate) scope: Option<&'d ScopeKey>,
 }
 
+/// A snapshot and how far the dispatch is in it.
+type Cursor<'s, L> = (&'s Snapshot<Arc<L>>, usize);
+
 /// What a dispatch does after a listener panicked.
 type OnPanic<'f, B> = &'f mut dyn FnMut(&FiberCell, String) -> ControlFlow<B>;
 
@@ -116,7 +119,7 @@ impl<'d> At<'d> {
         if scope.is_some() {
             return self.each_scoped(key, scope, call, on_panic);
         }
-        let bucket = route::find(self.shared, &self.shared.events, key)?;
+        let bucket = route::unscoped(self.shared, key)?;
         let pin = bucket.pin();
         self.run(pin.as_deref()?, call, on_panic)
     }
@@ -178,7 +181,7 @@ impl<'d> At<'d> {
         }
         let _sync = frames::enter_sync();
         let traced = span::wanted();
-        let mut rest: smallvec::SmallVec<[(&Snapshot<Arc<L>>, usize); 4]> =
+        let mut rest: smallvec::SmallVec<[Cursor<'_, L>; 4]> =
             pins.iter().filter_map(|pin| Some((pin.as_deref()?, 0))).collect();
         loop {
             let mut current = None;
@@ -188,7 +191,7 @@ impl<'d> At<'d> {
                         .iter_mut()
                         .filter_map(|(snapshot, at)| Some((*snapshot.orders.get(*at)?, *snapshot, at)))
                         .min_by_key(|(order, ..)| *order);
-                    let Some((_, snapshot, at)) = next else { return None };
+                    let (_, snapshot, at) = next?;
                     let entry = &snapshot.items[*at];
                     *at += 1;
                     current = Some(entry);

@@ -47,6 +47,8 @@ pub(crate) enum Undo {
     Task(Arc<Control>, Arc<Done>),
     /// Something that only waits to be told.
     Signal(Arc<Done>),
+    /// A `once` listener that runs, perhaps for the last time anything does: out of its list already.
+    Claimed(Arc<Done>),
     /// Being undone; everybody waits for the same end.
     Wait(Arc<Done>),
     /// Being started to be undone on some thread; who comes meanwhile leaves a `Done` here.
@@ -156,7 +158,7 @@ impl Effect {
     pub fn is_live(&self) -> bool {
         let fibers = self.shared.fibers.lock();
         let record = fibers.get(self.cell.id).and_then(|data| data.record(self.id));
-        record.is_some_and(|record| !matches!(record.undo, Undo::Wait(_) | Undo::Busy(_)))
+        record.is_some_and(|record| !matches!(record.undo, Undo::Claimed(_) | Undo::Wait(_) | Undo::Busy(_)))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::{
     Disposed, FiberError, UpdateError,
-    fibers::{Caught, Data, FiberId},
+    fibers::{Caught, FiberId},
     keys,
     meta::Updating,
     shared::Shared,
@@ -17,7 +17,7 @@ use std::{
     borrow::Cow,
     fmt,
     future::poll_fn,
-    task::Poll,
+    task::{Context as Cx, Poll},
 };
 
 /// Where a fiber stands. The numbers are those of the reference.
@@ -174,11 +174,30 @@ impl Fiber {
     /// # Cancel safety
     /// Dropping the future stops only the waiting.
     pub async fn ready(&self) -> Result<State, FiberError> {
-        self.wait(Data::is_settled).await;
-        match self.error() {
+        self.shared.help();
+        let (state, error) = poll_fn(|cx| self.poll_settled(cx)).await;
+        match error {
             Some(source) => Err(FiberError::Failed { plugin: self.cell.label(), source }),
-            None => Ok(self.state()),
+            None => Ok(state),
         }
+    }
+
+    /// What it is settled as, seen at one moment.
+    fn poll_settled(&self, cx: &mut Cx<'_>) -> Poll<(State, Option<SharedError>)> {
+        let seen = {
+            let mut fibers = self.shared.fibers.lock();
+            let seen = (self.cell.state(), self.error());
+            match fibers.get_mut(self.cell.id) {
+                None => return Poll::Ready((State::Disposed, seen.1)),
+                Some(data) if data.is_settled() => return Poll::Ready(seen),
+                Some(data) => data.wait(cx),
+            }
+            seen
+        };
+        if self.shared.would_wait_for_caller(Target::Fiber(self.cell.id)) {
+            return Poll::Ready(seen);
+        }
+        Poll::Pending
     }
 
     /// Waits until its state is `state`, for ever if need be.
@@ -305,24 +324,6 @@ impl Fiber {
     /// The context that the plugin's body is given, for observers that attach effects to its fiber.
     pub fn context(&self) -> crate::Context {
         self.shared.context_of(&self.cell)
-    }
-
-    async fn wait(&self, until: impl Fn(&Data) -> bool) {
-        self.shared.help();
-        poll_fn(|cx| {
-            let mut fibers = self.shared.fibers.lock();
-            let Some(data) = fibers.get_mut(self.cell.id) else { return Poll::Ready(()) };
-            if until(data) {
-                return Poll::Ready(());
-            }
-            data.wait(cx);
-            drop(fibers);
-            if self.shared.would_wait_for_caller(Target::Fiber(self.cell.id)) {
-                return Poll::Ready(());
-            }
-            Poll::Pending
-        })
-        .await;
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! **Invariants**
 //! 1. Under the lock no foreign code runs and no user value is dropped.
-//! 2. A fiber is advanced by one thread at a time (`advancing`); what changes meanwhile sets `again`.
+//! 2. A fiber is advanced by one thread at a time (`advancing`), which looks at everything anew under the lock before it
+//!    lets go.
 //! 3. A record leaves `effects` only when its undoing is over or given up.
 //!
 //! **Lock order** this lock → a bucket's list | a `Done` | a fiber cell's error. Read paths never take it.
@@ -88,10 +89,11 @@ pub(crate) struct Data {
     pub(crate) cancel: bool,
     pub(crate) queued: bool,
     pub(crate) advancing: bool,
-    pub(crate) again: bool,
     /// A body or one step of the teardown is under way.
     pub(crate) busy: bool,
     pub(crate) gone: Option<Arc<Done>>,
+    /// Boxed: most fibers are waited for once, if at all, and a fiber is kept small.
+    #[allow(clippy::box_collection, reason = "eight bytes instead of twenty-four")]
     waiters: Option<Box<Vec<Waker>>>,
     pub(crate) rare: Option<Box<Rare>>,
 }
@@ -134,7 +136,6 @@ impl Data {
             cancel: false,
             queued: false,
             advancing: false,
-            again: false,
             busy: false,
             gone: None,
             waiters: None,
@@ -161,7 +162,7 @@ impl Data {
     /// Nothing is under way and nothing was asked for.
     pub(crate) fn is_settled(&self) -> bool {
         let resting = matches!(self.state(), State::Active | State::Pending | State::Failed);
-        resting && !(self.queued || self.advancing || self.again || self.busy || self.disposing || self.fresh)
+        resting && !(self.queued || self.advancing || self.busy || self.disposing || self.fresh)
     }
 
     pub(crate) fn wait(&mut self, cx: &Cx<'_>) {

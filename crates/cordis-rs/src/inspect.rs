@@ -6,7 +6,7 @@ use crate::{
     fibers::{Data, Fibers},
 };
 use serde::Serialize;
-use std::{collections::HashMap, fmt};
+use std::{collections::HashMap, fmt, ops::Deref};
 
 /// What an app consists of at one moment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -61,7 +61,7 @@ pub struct EffectNode {
     /// The effects that it is made of.
     pub children: Vec<EffectNode>,
     /// The plugin that it mounted.
-    pub fiber: Option<Box<FiberNode>>,
+    pub fiber: Option<Below>,
 }
 
 impl Context {
@@ -136,9 +136,9 @@ fn effects(data: &Data, made: &mut HashMap<FiberId, FiberNode>) -> Vec<EffectNod
         children.reverse();
         let node = EffectNode {
             label: record.label.to_string(),
-            undoing: matches!(record.undo, Undo::Wait(_) | Undo::Busy(_)),
+            undoing: matches!(record.undo, Undo::Claimed(_) | Undo::Wait(_) | Undo::Busy(_)),
             children,
-            fiber: child(record).and_then(|id| made.remove(&id)).map(Box::new),
+            fiber: child(record).and_then(|id| made.remove(&id)).map(|node| Below(Box::new(node))),
         };
         parts.entry(record.group).or_default().push(node);
     }
@@ -163,14 +163,26 @@ fn waiting_for(data: &Data) -> Option<String> {
     }
 }
 
-impl Drop for FiberNode {
-    /// Takes a deep tree apart without recursion.
+/// A fiber below another; taken apart without recursion when it is dropped.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct Below(Box<FiberNode>);
+
+impl Deref for Below {
+    type Target = FiberNode;
+
+    fn deref(&self) -> &FiberNode {
+        &self.0
+    }
+}
+
+impl Drop for Below {
     fn drop(&mut self) {
-        let mut todo = std::mem::take(&mut self.effects);
+        let mut todo = std::mem::take(&mut self.0.effects);
         while let Some(mut effect) = todo.pop() {
             todo.append(&mut effect.children);
-            if let Some(mut fiber) = effect.fiber.take() {
-                todo.append(&mut fiber.effects);
+            if let Some(below) = &mut effect.fiber {
+                todo.append(&mut below.0.effects);
             }
         }
     }

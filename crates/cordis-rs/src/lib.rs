@@ -85,7 +85,7 @@ pub use error::{
 pub use event::{Announce, Bail, Emit, Event, Mode, Parallel, Serial, Waterfall};
 pub use fiber::{Fiber, State};
 pub use fibers::FiberId;
-pub use inspect::{EffectNode, FiberNode, Inspection, NeedNode};
+pub use inspect::{Below, EffectNode, FiberNode, Inspection, NeedNode};
 pub use layers::{Layer, LayerError, LayerUndo, Layers};
 pub use needs::Needs;
 pub use on::On;

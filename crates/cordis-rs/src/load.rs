@@ -69,7 +69,10 @@ impl Load {
         let Some(body) = self.body.take() else { return };
         // What the body held is gone before anybody hears that it has ended.
         let _ = contained(|| drop(body));
-        if let Loaded::Failed(caught) = &loaded {
+        let stopped = self.shared.is_cancelled(self.id, self.number, None);
+        if let Loaded::Failed(caught) = &loaded
+            && !stopped
+        {
             self.shared.report(self.shared.label_of(self.id), "body", caught.text.to_string());
         }
         self.shared.load_ended(self.id, self.number, loaded);
@@ -110,6 +113,8 @@ impl Shared {
             return;
         }
         data.busy = false;
+        // One that was told to stop and gave an error for it, a refused registration for one, has not failed.
+        let loaded = if data.cancel && matches!(loaded, Loaded::Failed(_)) { Loaded::Cancelled } else { loaded };
         data.loaded = Some(loaded);
         let rare = data.rare.as_mut();
         let (over, waker) = rare.map_or((None, None), |rare| (rare.body_over.take(), rare.body_waker.take()));

@@ -107,7 +107,10 @@ macro_rules! sync_listeners {
     };
 }
 
-sync_listeners!(Emit<P> -> ());
+/// What a listener of `emit` gives.
+type Nothing = ();
+
+sync_listeners!(Emit<P> -> Nothing);
 sync_listeners!(Announce<P> -> Result<(), BoxError>);
 sync_listeners!(Bail<P, R> -> Option<R>);
 
@@ -120,7 +123,8 @@ macro_rules! async_listeners {
             /// As for synchronous listeners.
             pub fn run<F>(self, listener: F) -> Result<Effect, ListenError>
             where
-                F: AsyncFn(&$first) -> $out + for<'a> AskFn<'a, $first, $out>, // give state by `.with(state)`, not by capture
+                F: AsyncFn(&$first) -> $out,
+                F: for<'a> AskFn<'a, $first, $out>, // give state by `.with(state)`, not by capture
             {
                 Self::put(self.ctx, self.key, self.placing, Plain(listener), |l| Arc::new(l))
             }
@@ -146,7 +150,8 @@ macro_rules! async_listeners {
             /// As for synchronous listeners.
             pub fn run<F>(self, listener: F) -> Result<Effect, ListenError>
             where
-                F: AsyncFn(&S, &$first) -> $out + for<'a> AskWith<'a, S, $first, $out>, // give state by `.with(state)`, not by capture
+                F: AsyncFn(&S, &$first) -> $out,
+                F: for<'a> AskWith<'a, S, $first, $out>, // give state by `.with(state)`, not by capture
             {
                 Self::put(self.ctx, self.key, self.placing, Stateful(self.state.0, listener), |l| Arc::new(l))
             }
@@ -164,7 +169,8 @@ impl<A: Send + 'static, R: Send + 'static> On<'_, Waterfall<A, R>> {
     /// As for synchronous listeners.
     pub fn run<F>(self, listener: F) -> Result<Effect, ListenError>
     where
-        F: AsyncFn(&mut A, Next<'_, A, R>) -> R + for<'a> AroundFn<'a, A, R>, // give state by `.with(state)`, not by capture
+        F: AsyncFn(&mut A, Next<'_, A, R>) -> R,
+        F: for<'a> AroundFn<'a, A, R>, // give state by `.with(state)`, not by capture
     {
         Self::put(self.ctx, self.key, self.placing, Plain(listener), |l| Arc::new(l))
     }
@@ -188,7 +194,8 @@ impl<A: Send + 'static, R: Send + 'static, S: Send + Sync + 'static> On<'_, Wate
     /// As for synchronous listeners.
     pub fn run<F>(self, listener: F) -> Result<Effect, ListenError>
     where
-        F: AsyncFn(&S, &mut A, Next<'_, A, R>) -> R + for<'a> AroundWith<'a, S, A, R>, // give state by `.with(state)`, not by capture
+        F: AsyncFn(&S, &mut A, Next<'_, A, R>) -> R,
+        F: for<'a> AroundWith<'a, S, A, R>, // give state by `.with(state)`, not by capture
     {
         Self::put(self.ctx, self.key, self.placing, Stateful(self.state.0, listener), |l| Arc::new(l))
     }

@@ -139,7 +139,8 @@ impl<N: Needs> Define<N> {
     pub fn run<C, F>(self, body: F) -> FnPlugin<N, C, F>
     where
         C: Send + Sync + 'static,
-        F: AsyncFn(&Context, N::Out, &C) -> Result<(), BoxError> + for<'a> Apply<'a, N::Out, C>, // hand state over as part of the config, not by capture
+        F: AsyncFn(&Context, N::Out, &C) -> Result<(), BoxError>,
+        F: for<'a> Apply<'a, N::Out, C>, // hand state over as part of the config, not by capture
     {
         FnPlugin { name: self.name, needs: self.needs, parts: self.parts, body, _config: PhantomData }
     }

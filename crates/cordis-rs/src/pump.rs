@@ -7,7 +7,7 @@
 use crate::{
     FiberId, State,
     decide::{Act, After},
-    done::Then,
+    done::{Done, Then},
     effect::Undo,
     fibers::Fibers,
     frames,
@@ -50,13 +50,13 @@ impl Shared {
             return;
         }
         let _entered = self.runtime.enter();
-        if !self.work(HELP) {
+        if !self.work(HELP, Role::Helper) {
             self.kick(self.fibers.lock());
         }
     }
 
     /// Works off up to `turns` fibers; whether the queue was empty then.
-    fn work(self: &Arc<Self>, turns: usize) -> bool {
+    fn work(self: &Arc<Self>, turns: usize, role: Role) -> bool {
         let mut fibers = self.fibers.lock();
         fibers.pumping += 1;
         for _ in 0..turns {
@@ -64,13 +64,12 @@ impl Shared {
             let Some(data) = fibers.get_mut(id) else { continue };
             data.queued = false;
             if data.advancing {
-                data.again = true;
                 continue;
             }
             data.advancing = true;
             drop(fibers);
             let aside = frames::aside();
-            self.advance(id);
+            self.advance(id, role);
             drop(aside);
             fibers = self.fibers.lock();
         }
@@ -84,7 +83,7 @@ impl Shared {
         empty
     }
 
-    fn advance(self: &Arc<Self>, id: FiberId) {
+    fn advance(self: &Arc<Self>, id: FiberId, role: Role) {
         loop {
             let mut after = After::default();
             let act = self.decide(id, &mut after);
@@ -94,12 +93,15 @@ impl Shared {
                 Act::Again => {}
                 Act::Check(provided) => self.ask_checks(id, provided),
                 Act::Load(number, future) => {
+                    // The body may block this thread: until it comes back, others may advance the fiber, to give it up.
+                    self.leave(Some(id), role);
                     let mut load = Load::new(self.clone(), id, number, future);
                     if load.poll(&mut Cx::from_waker(Waker::noop())).is_pending() {
                         self.runtime.spawn(poll_fn(move |cx| load.poll(cx)));
                     }
+                    return;
                 }
-                Act::Undo(effect) => match self.undo(id, effect) {
+                Act::Undo(effect) => match self.undo_as(id, effect, role) {
                     None => self.landed_here(id, effect, Disposed::default()),
                     Some(done) => {
                         if done.then(Then::Landed(Arc::downgrade(self), id)).is_err() {
@@ -126,6 +128,25 @@ impl Shared {
                     gone.fire_with(leftovers);
                 }
             }
+        }
+    }
+
+    fn undo_as(self: &Arc<Self>, id: FiberId, effect: u64, role: Role) -> Option<Arc<Done>> {
+        if role == Role::Pump {
+            self.leave(None, role);
+        }
+        self.undo(id, effect)
+    }
+
+    /// Before foreign code runs here: the pump's task hands its post on, for it may be held up.
+    fn leave(self: &Arc<Self>, fiber: Option<FiberId>, role: Role) {
+        let mut fibers = self.fibers.lock();
+        if let Some(data) = fiber.and_then(|id| fibers.get_mut(id)) {
+            data.advancing = false;
+        }
+        if role == Role::Pump {
+            fibers.pump_spawned = false;
+            self.kick(fibers);
         }
     }
 
@@ -160,7 +181,7 @@ impl Shared {
             data.rare().leftovers.merge(late);
         }
         // Another thread may be about to remove the record of what has just ended.
-        let ended = matches!(data.record(effect).map(|record| &record.undo), Some(Undo::Wait(done)) if done.fired());
+        let ended = matches!(data.record(effect).map(|record| &record.undo), Some(Undo::Wait(done) | Undo::Claimed(done)) if done.fired());
         let record = if ended { data.remove(effect) } else { None };
         drop(fibers);
         drop(record);
@@ -185,8 +206,8 @@ impl Shared {
             let mut fibers = self.fibers.lock();
             let idle = fibers.queue.is_empty()
                 && fibers.iter().all(|data| {
-                    !(data.busy || data.advancing || data.fresh || data.disposing)
-                        && !matches!(data.state(), State::Loading | State::Unloading)
+                    let moves = matches!(data.state(), State::Loading | State::Unloading);
+                    !(moves || data.busy || data.advancing || data.fresh || data.disposing)
                 });
             if idle {
                 return Poll::Ready(());
@@ -200,13 +221,23 @@ impl Shared {
     }
 }
 
+/// Who works the queue off.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Role {
+    /// The task that was spawned for it.
+    Pump,
+    /// Somebody who waits.
+    Helper,
+}
+
 /// The task that works the queue off.
 struct Pump(Option<Arc<Shared>>);
 
 impl Pump {
     fn poll(&mut self, cx: &mut Cx<'_>) -> Poll<()> {
         let Some(shared) = self.0.clone() else { return Poll::Ready(()) };
-        if shared.work(TURN) {
+        shared.work(TURN, Role::Pump);
+        {
             let mut fibers = shared.fibers.lock();
             if fibers.queue.is_empty() {
                 fibers.pump_spawned = false;
@@ -214,6 +245,7 @@ impl Pump {
                 self.0 = None;
                 return Poll::Ready(());
             }
+            fibers.pump_spawned = true;
         }
         cx.waker().wake_by_ref();
         Poll::Pending

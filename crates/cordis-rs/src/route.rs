@@ -4,7 +4,7 @@ use crate::{
     Event, ScopeKey,
     bucket::{Kept, Snapshot},
     register::{BucketOf, bucket_of},
-    shared::{Buckets, Shared},
+    shared::Shared,
     sync::{Arc, SwapGuard},
 };
 use smallvec::SmallVec;
@@ -14,10 +14,11 @@ const LEVELS: usize = 4;
 
 pub(crate) type Pins<K> = SmallVec<[SwapGuard<Snapshot<K>>; LEVELS]>;
 
-/// The bucket of an event; one of that name with another mode or other types is reported.
+/// The unscoped bucket of an event; one of that name with another mode or other types is reported. Scopes need no report
+/// of their own: the unscoped bucket fixes what a name means.
 #[inline]
-pub(crate) fn find<'e, E: Event>(shared: &Arc<Shared>, events: &'e Buckets, key: E) -> Option<&'e BucketOf<E>> {
-    let slot = events.get(key.key().0)?;
+pub(crate) fn unscoped<E: Event>(shared: &Arc<Shared>, key: E) -> Option<&BucketOf<E>> {
+    let slot = shared.events.get(key.key().0)?;
     let bucket = bucket_of::<E>(slot);
     if bucket.is_none() {
         shared.report_conflict(key);
@@ -25,20 +26,23 @@ pub(crate) fn find<'e, E: Event>(shared: &Arc<Shared>, events: &'e Buckets, key:
     bucket
 }
 
+#[inline]
+fn scoped<E: Event>(scope: &ScopeKey, key: E) -> Option<&BucketOf<E>> {
+    bucket_of::<E>(scope.events().get(key.key().0)?)
+}
+
 /// Pins the non-empty buckets of a synchronous dispatch: the unscoped one, then the scope's and its ancestors'.
 #[inline]
 pub(crate) fn pin<E: Event>(shared: &Arc<Shared>, scope: Option<&ScopeKey>, key: E) -> Pins<E::Kept> {
     let mut pins = Pins::new();
-    let mut see = |events: &Buckets| {
-        if let Some(bucket) = find(shared, events, key)
-            && bucket.len() > 0
-        {
+    let mut see = |bucket: Option<&BucketOf<E>>| {
+        if let Some(bucket) = bucket.filter(|bucket| bucket.len() > 0) {
             pins.push(bucket.pin());
         }
     };
-    see(&shared.events);
+    see(unscoped(shared, key));
     if let Some(scope) = scope {
-        scope.visit(|scope| see(scope.events()));
+        scope.visit(|scope| see(scoped(scope, key)));
     }
     pins
 }
@@ -62,24 +66,19 @@ impl<K> Route<K> {
     where
         K: Kept<E::Entry>,
     {
-        let first = find(shared, &shared.events, key).and_then(|bucket| bucket.share());
+        let first = unscoped(shared, key).and_then(|bucket| bucket.share());
         match scope {
             None => Route { first, merged: None },
-            Some(scope) => Self::scoped(shared, first, scope, key),
+            Some(scope) => Self::merging(first, scope, key),
         }
     }
 
-    fn scoped<E: Event<Kept = K>>(
-        shared: &Arc<Shared>,
-        first: Option<Arc<Snapshot<K>>>,
-        scope: &ScopeKey,
-        key: E,
-    ) -> Self
+    fn merging<E: Event<Kept = K>>(first: Option<Arc<Snapshot<K>>>, scope: &ScopeKey, key: E) -> Self
     where
         K: Kept<E::Entry>,
     {
         let mut found: SmallVec<[Arc<Snapshot<K>>; LEVELS]> = first.into_iter().collect();
-        scope.visit(|scope| found.extend(find(shared, scope.events(), key).and_then(|bucket| bucket.share())));
+        scope.visit(|scope| found.extend(scoped(scope, key).and_then(|bucket| bucket.share())));
         if found.len() < 2 {
             return Route { first: found.pop(), merged: None };
         }

@@ -120,12 +120,14 @@ impl ScopeKey {
     }
 
     fn link(&self, parent: &ScopeKey) -> Result<(), ScopeError> {
-        let _turn = LINKS.lock();
+        let turn = LINKS.lock();
         if parent.chain().contains(self) {
             return Err(ScopeError::Cycle { scope: self.id(), parent: parent.id() });
         }
         let old = self.0.parent.swap(Some(Arc::new(parent.clone())));
         self.0.movable.store(true, Release);
+        drop(turn);
+        // With the last of an old parent its listeners' captures may go.
         drop(old);
         Ok(())
     }

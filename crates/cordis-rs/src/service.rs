@@ -192,7 +192,10 @@ impl<T: ?Sized + Send + Sync + 'static> AnyProvided for Provided<T> {
         });
         // The same for those who have just been refused by a handle; what remains are leases.
         let leases = remaining(&held);
-        drop_reported(id, &owner, || Label::Provide(name), held);
+        // With leases out the last of them drops the value; exactly one of all finds itself the last.
+        if let Some(held) = Arc::into_inner(held) {
+            drop_reported(id, &owner, || Label::Provide(name), held);
+        }
         let report = if leases > 0 { Disposed::held(name, leases) } else { Disposed::default() };
         match asked {
             Some(done) => {
@@ -208,7 +211,7 @@ fn wait_for(is_so: impl Fn() -> bool) {
     let mut turns = 0u32;
     while !is_so() {
         turns += 1;
-        if turns % 64 == 0 { yield_thread() } else { spin_loop() }
+        if turns.is_multiple_of(64) { yield_thread() } else { spin_loop() }
     }
 }
 
@@ -289,18 +292,16 @@ pub struct Lease<'h, T: ?Sized + Send + Sync + 'static> {
 impl<T: ?Sized + Send + Sync + 'static> Drop for Lease<'_, T> {
     #[inline]
     fn drop(&mut self) {
-        if let Some(held) = self.held.take()
-            && !held.live.load(Acquire)
-        {
+        if let Some(held) = self.held.take().and_then(Arc::into_inner) {
             drop_elsewhere(held);
         }
     }
 }
 
-/// The service is gone and this may be the last count of its value: the value is dropped as a task of its app, so that no
+/// The service is gone and this was the last count of its value: the value is dropped as a task of its app, so that no
 /// user's drop meets the locks of whoever happened to be last.
 #[cold]
-fn drop_elsewhere<T: ?Sized + Send + Sync + 'static>(held: Arc<Held<T>>) {
+fn drop_elsewhere<T: ?Sized + Send + Sync + 'static>(held: Held<T>) {
     let (id, service, owner) = (held.id, held.service, held.owner.clone());
     let drop_now = move || drop_reported(id, &owner, || Label::Provide(service), held);
     match Shared::of(id) {
@@ -324,7 +325,7 @@ impl<T: ?Sized + Send + Sync + 'static> Handle<T> {
 
     #[cold]
     fn gone(&self, held: Option<Arc<Held<T>>>) -> Gone {
-        if let Some(held) = held {
+        if let Some(held) = held.and_then(Arc::into_inner) {
             drop_elsewhere(held);
         }
         Gone { service: self.service }

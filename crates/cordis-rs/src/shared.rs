@@ -130,7 +130,7 @@ impl Shared {
             let Some(Record { undo, .. }) = record else { return false };
             let Undo::Listener(bucket, order) = undo else { return false };
             let Some((done, retired)) = bucket.claim(*order) else { return false };
-            *undo = Undo::Wait(done.clone());
+            *undo = Undo::Claimed(done.clone());
             (done, retired)
         };
         drop(retired);

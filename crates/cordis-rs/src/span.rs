@@ -15,6 +15,13 @@ pub(crate) fn of(cell: &FiberCell) -> Span {
     tracing::error_span!(target: "cordis::plugin", parent: None, "plugin", name = %cell.label())
 }
 
+/// A span below that of whoever dispatches, or below none: so that a listener's span around it does not stand for it.
+/// (Entering the dispatcher's own span again would not make it the current one.)
+#[cold]
+pub(crate) fn outside() -> Span {
+    tracing::error_span!(target: "cordis::plugin", parent: Span::current().id(), "dispatcher")
+}
+
 /// A future that is polled inside of `span`.
 #[cold]
 pub(crate) fn traced<'a, T: 'a>(span: Span, mut future: BoxFuture<'a, T>) -> BoxFuture<'a, T> {

@@ -1,10 +1,15 @@
 //! The primitives that other modules build on, in one place so that a schedule explorer can take their part.
 //!
-//! Under `cfg(cordis_shuttle)` locks, atomics, the snapshot cell and task spawning are those of `shuttle`. `Arc` and
-//! `OnceLock` stay those of std: their counts are no schedule points, and shuttle explores sequentially consistent
+//! Under `cfg(cordis_shuttle)` locks, atomics, the snapshot cell and task spawning are those of `shuttle`. `Arc` stays
+//! that of std: its counts are no schedule points, and shuttle explores sequentially consistent
 //! interleavings only, so weak memory orders are argued for in comments where they matter.
 
-pub(crate) use std::sync::{Arc, OnceLock, Weak};
+pub(crate) use std::sync::{Arc, Weak};
+
+#[cfg(not(cordis_shuttle))]
+pub(crate) use std::sync::OnceLock;
+#[cfg(cordis_shuttle)]
+pub(crate) use explored::OnceLock;
 
 #[cfg(not(cordis_shuttle))]
 pub(crate) use {
@@ -100,6 +105,44 @@ mod explored {
         }
     }
 
+    /// A cell that is written once; looking into it and writing it are points at which another thread may run.
+    pub(crate) struct OnceLock<T>(std::sync::OnceLock<T>, shuttle::sync::atomic::AtomicBool);
+
+    impl<T> Default for OnceLock<T> {
+        fn default() -> Self {
+            Self::new()
+        }
+    }
+
+    impl<T> OnceLock<T> {
+        pub(crate) const fn new() -> Self {
+            OnceLock(std::sync::OnceLock::new(), shuttle::sync::atomic::AtomicBool::new(false))
+        }
+
+        fn point(&self) {
+            self.1.load(shuttle::sync::atomic::Ordering::SeqCst);
+        }
+
+        pub(crate) fn get(&self) -> Option<&T> {
+            self.point();
+            self.0.get()
+        }
+
+        pub(crate) fn set(&self, value: T) -> Result<(), T> {
+            self.point();
+            self.0.set(value)
+        }
+
+        pub(crate) fn get_or_init(&self, make: impl FnOnce() -> T) -> &T {
+            self.point();
+            self.0.get_or_init(make)
+        }
+
+        pub(crate) fn take(&mut self) -> Option<T> {
+            self.0.take()
+        }
+    }
+
     pub(crate) struct Swap<T>(shuttle::sync::Mutex<Option<Arc<T>>>);
 
     pub(crate) type SwapGuard<T> = Loaded<T>;
@@ -107,7 +150,6 @@ mod explored {
     pub(crate) struct Loaded<T>(Option<Arc<T>>);
 
     impl<T> Loaded<T> {
-        #[allow(dead_code, reason = "named as that of `arc_swap`")]
         pub(crate) fn from_inner(inner: Option<Arc<T>>) -> Self {
             Loaded(inner)
         }

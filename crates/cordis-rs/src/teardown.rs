@@ -135,6 +135,10 @@ impl Shared {
                 done.fire();
                 None
             }
+            Undo::Claimed(done) => {
+                self.watch_step(&done, &step);
+                Some(done)
+            }
             Undo::Wait(done) => Some(done),
             Undo::Busy(_) => None,
         }

@@ -108,11 +108,12 @@ impl Clock {
 
     #[cfg(not(cordis_shuttle))]
     async fn tick(&mut self) {
-        let passed = self.begun.elapsed().as_nanos() / self.period.as_nanos();
+        let (elapsed, period) = (self.begun.elapsed().as_nanos(), self.period.as_nanos());
+        let passed = elapsed / period;
         // A tick that is due this instant still counts, one that was given already does not.
-        let exact = self.begun.elapsed().as_nanos() % self.period.as_nanos() == 0;
-        let next = if exact && passed > self.ticked { passed } else { passed + 1 };
-        let ahead = self.period.as_nanos().saturating_mul(next).saturating_sub(self.begun.elapsed().as_nanos());
+        let due = elapsed.is_multiple_of(period) && passed > self.ticked;
+        let next = if due { passed } else { passed + 1 };
+        let ahead = period.saturating_mul(next).saturating_sub(elapsed);
         tokio::time::sleep(Duration::from_nanos(u64::try_from(ahead).unwrap_or(u64::MAX))).await;
         self.ticked = next;
     }
@@ -208,7 +209,7 @@ impl<A: Send + 'static> Throttle<A> {
     }
 
     async fn run_window(self) {
-        let closes = CloseWindow(self.state.clone());
+        let mut closes = CloseWindow { state: self.state.clone(), closed: false };
         loop {
             sleep(self.window).await;
             let next = {
@@ -223,17 +224,23 @@ impl<A: Send + 'static> Throttle<A> {
             let Some(argument) = next else { break };
             (self.callback)(argument);
         }
-        std::mem::forget(closes);
+        closes.closed = true;
     }
 }
 
 /// However the window ends, the next call finds it closed.
-struct CloseWindow<A>(Arc<Mutex<Window<A>>>);
+struct CloseWindow<A> {
+    state: Arc<Mutex<Window<A>>>,
+    closed: bool,
+}
 
 impl<A> Drop for CloseWindow<A> {
     fn drop(&mut self) {
         let (open, waiting) = {
-            let mut state = self.0.lock();
+            if self.closed {
+                return;
+            }
+            let mut state = self.state.lock();
             (state.open.take(), state.waiting.take())
         };
         drop((open, waiting));

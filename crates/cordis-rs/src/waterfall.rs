@@ -164,18 +164,19 @@ impl<'d> At<'d> {
     ///
     /// # Errors
     /// A panic of a listener or of `inner`, which unwound through the listeners around it.
-    pub async fn waterfall<A, R, S, F>(
+    pub fn waterfall<A, R, S, F>(
         self,
         key: Waterfall<A, R>,
-        args: &mut A,
-        on: &S,
+        args: &'d mut A,
+        on: &'d S,
         inner: F,
-    ) -> Result<R, ListenerPanic>
+    ) -> impl Future<Output = Result<R, ListenerPanic>> + Send + 'd
     where
         A: Send + 'static,
         R: Send + 'static,
         S: Send + Sync + 'static,
-        F: AsyncFn(&S, &mut A) -> R + for<'a> Inner<'a, S, A, R>, // pass state as the third argument, not by capture
+        F: AsyncFn(&S, &mut A) -> R,
+        F: for<'a> Inner<'a, S, A, R> + 'd, // pass state as the third argument, not by capture
     {
         self.started(key);
         let route = {
@@ -183,20 +184,22 @@ impl<'d> At<'d> {
             Route::new(self.shared, scope, key)
         };
         let inner = Innermost { on, step: inner };
-        let span = span::wanted().then(tracing::Span::current);
-        let chain = Chain { shared: self.shared, route: &route, span, inner: &inner };
-        let mut run = Next { chain: &chain, at: 0 }.run(args);
-        poll_fn(|cx| {
-            frames::forget_panicked();
-            match catch_unwind(AssertUnwindSafe(|| Pin::new(&mut run).poll(cx))) {
-                Ok(polled) => polled.map(Ok),
-                Err(payload) => {
-                    let culprit = frames::take_panicked();
-                    Poll::Ready(Err(self.shared.panic_at(key.name(), culprit, panic_text(payload))))
+        let span = span::wanted().then(span::outside);
+        async move {
+            let chain = Chain { shared: self.shared, route: &route, span, inner: &inner };
+            let mut run = Next { chain: &chain, at: 0 }.run(args);
+            poll_fn(|cx| {
+                frames::forget_panicked();
+                match catch_unwind(AssertUnwindSafe(|| Pin::new(&mut run).poll(cx))) {
+                    Ok(polled) => polled.map(Ok),
+                    Err(payload) => {
+                        let culprit = frames::take_panicked();
+                        Poll::Ready(Err(self.shared.panic_at(key.name(), culprit, panic_text(payload))))
+                    }
                 }
-            }
-        })
-        .await
+            })
+            .await
+        }
     }
 }
 
@@ -220,7 +223,8 @@ impl Context {
         A: Send + 'static,
         R: Send + 'static,
         S: Send + Sync + 'static,
-        F: AsyncFn(&S, &mut A) -> R + for<'a> Inner<'a, S, A, R> + 'd, // pass state as the third argument, not by capture
+        F: AsyncFn(&S, &mut A) -> R,
+        F: for<'a> Inner<'a, S, A, R> + 'd, // pass state as the third argument, not by capture
     {
         self.unscoped().waterfall(key, args, on, inner)
     }

@@ -89,7 +89,7 @@ fn flat(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-// spec: design/P5
+// spec: design/P5, cases/D5
 #[test]
 fn wrong_use_does_not_compile_and_is_told_the_remedy() {
     let cases = cases();

@@ -113,7 +113,10 @@ fn a_cancel_followed_by_a_dispose_is_one_disposal_that_is_waited_for() {
         fiber.cancel();
         fiber.cancel();
         assert_eq!(fiber.dispose().await, Disposed::default());
-        assert_eq!((fiber.state(), log.take()), (State::Disposed, vec!["fiber start".into(), "fiber end".into()]));
+        assert_eq!(
+            (fiber.state(), log.take()),
+            (State::Disposed, vec!["fiber start".into(), "fiber end".into()])
+        );
     });
 }
 
@@ -158,19 +161,14 @@ fn nothing_can_be_registered_on_a_fiber_that_unloads_or_is_gone() {
         let fiber = app.plugin(plugin, log.clone()).unwrap();
         fiber.ready().await.unwrap();
         let ctx = fiber.context();
-        let expected = [
-            "create an effect",
-            "register a listener",
-            "mount a plugin",
-            "spawn a task",
-            "create an effect",
-        ]
-        .map(|action| {
-            format!(
-                "cannot {action} on inactive context `p#1`: its plugin is being unloaded; \
+        let expected =
+            ["create an effect", "register a listener", "mount a plugin", "spawn a task", "create an effect"]
+                .map(|action| {
+                    format!(
+                        "cannot {action} on inactive context `p#1`: its plugin is being unloaded; \
                  use a context that is still active"
-            )
-        });
+                    )
+                });
         fiber.dispose().await;
         assert_eq!(log.take(), expected);
         assert_eq!(ctx.effect("more", async || ()).unwrap_err().to_string(), expected[0]);
@@ -185,9 +183,9 @@ fn nothing_can_be_registered_on_a_fiber_that_unloads_or_is_gone() {
 fn effects_are_taken_while_a_fiber_is_pending_and_while_it_loads() {
     both_flavours(async || {
         let (app, log) = (App::new().unwrap(), Log::new());
-        let waiting = define("waiting").needs(cordis::Key::<u32>::new("none")).run(
-            async |_: &Context, _: cordis::Handle<u32>, _: &()| fine(),
-        );
+        let waiting = define("waiting")
+            .needs(cordis::Key::<u32>::new("none"))
+            .run(async |_: &Context, _: cordis::Handle<u32>, _: &()| fine());
         let waiting = app.plugin(waiting, ()).unwrap();
         assert_eq!(waiting.ready().await.unwrap(), State::Pending);
         waiting.context().effect("pending", log.undo("pending")).unwrap();
@@ -217,7 +215,8 @@ fn a_disposer_that_registers_during_a_restart_is_refused_and_the_fiber_comes_bac
         let plugin = define("p").run(async |ctx: &Context, _: (), log: &Log| {
             let (late, log) = (ctx.clone(), log.clone());
             ctx.effect("tries", async move || {
-                let refused = late.on(PING).run(|()| ()).is_err() && late.effect("leak", async || ()).is_err();
+                let refused =
+                    late.on(PING).run(|()| ()).is_err() && late.effect("leak", async || ()).is_err();
                 log.add(format!("refused: {refused}"));
             })?;
             fine()
@@ -336,10 +335,7 @@ fn a_disposer_past_its_limit_is_dropped_named_and_reported_and_the_rest_goes_on(
         assert_eq!(left.to_string(), "`stuck` of `p#1` is still running");
         assert_eq!((left.still_running.len(), left.leases.len()), (1, 0));
         assert_eq!(log.take(), ["patient start", "patient end", "captures dropped", "older"]);
-        assert_eq!(
-            failures.take(),
-            ["p#1 stuck: its disposer did not end within its limit; it was dropped"]
-        );
+        assert_eq!(failures.take(), ["p#1 stuck: its disposer did not end within its limit; it was dropped"]);
         assert_eq!(fiber.state(), State::Disposed);
     });
 }

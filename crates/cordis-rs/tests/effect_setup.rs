@@ -122,10 +122,7 @@ fn what_is_made_through_the_context_of_the_set_up_is_listed_and_undone_as_part_o
             })
             .await
             .unwrap();
-        assert_eq!(
-            effects(&app),
-            ["outer[1, ctx.on(\"ping\"), 2, inner[ctx.on(\"ping\"), 3]]", "beside"]
-        );
+        assert_eq!(effects(&app), ["outer[1, ctx.on(\"ping\"), 2, inner[ctx.on(\"ping\"), 3]]", "beside"]);
         assert_eq!(app.listeners(PING), 2);
         outer.dispose().await;
         assert_eq!(log.take(), ["3", "2", "1"]);
@@ -240,7 +237,10 @@ fn a_disposal_during_the_set_up_waits_for_its_end_and_undoes_all_of_it() {
         let mut gone = Box::pin(fiber.dispose());
         assert!(timeout(ms(50), gone.as_mut()).await.is_err());
         assert_eq!(fiber.state(), State::Unloading);
-        assert_eq!(app.inspect().fiber.effects[0].fiber.as_ref().unwrap().waiting_for.as_deref(), Some("slow"));
+        assert_eq!(
+            app.inspect().fiber.effects[0].fiber.as_ref().unwrap().waiting_for.as_deref(),
+            Some("slow")
+        );
         go.notify_one();
         assert_eq!(gone.await, Disposed::default());
         assert_eq!(log.take(), ["1", "2", "returned", "early"]);
@@ -410,7 +410,10 @@ fn a_set_up_that_returns_its_clean_up_after_the_disposal_was_asked_for_has_it_ru
             .await
             .unwrap();
         let (one, two) = (fiber.clone(), effect.clone());
-        let both = (tokio::spawn(async move { one.dispose().await }), tokio::spawn(async move { two.dispose().await }));
+        let both = (
+            tokio::spawn(async move { one.dispose().await }),
+            tokio::spawn(async move { two.dispose().await }),
+        );
         both.0.await.unwrap();
         assert_eq!(log.len(), 2);
         both.1.await.unwrap();

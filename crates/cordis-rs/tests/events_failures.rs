@@ -73,7 +73,7 @@ in_every_mode! {
         M::go(&app).await;
         let told = errors.take();
         let each: Vec<_> = told.iter().map(|(plugin, step, text)| (&**plugin, step.contains("ctx.on(\"test/"), &**text)).collect();
-        assert_eq!(each, [("owner", true, "panicked: dropped"); 2]);
+        assert_eq!(each, [("owner", true, "panicked when it was dropped: dropped"); 2]);
     }
 
     // spec: design/P4

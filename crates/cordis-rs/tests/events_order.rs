@@ -27,7 +27,7 @@ in_every_mode! {
         assert_eq!(errors.take(), []);
     }
 
-    // spec: design/P2
+    // spec: cordis-core/C106, design/P2
     #[test]
     async fn listeners_of_several_plugins_and_scopes_have_one_order<M>() {
         let (app, _) = host();
@@ -169,7 +169,7 @@ in_every_mode! {
         assert_eq!((log.take(), M::listeners(&app)), (vec![], 0));
     }
 
-    // spec: cordis-core/C105, cordis-core/C112
+    // spec: cordis-core/C105, cordis-core/C106, cordis-core/C112
     #[test]
     async fn once_and_prepend_and_global_combine<M>() {
         let (app, _) = host();
@@ -190,7 +190,7 @@ in_every_mode! {
         let log = Log::default();
         let (canary, gone) = Canary::new();
         let l = log.clone();
-        M::once(&app, act(move || {
+        let once = M::once(&app, act(move || {
             let _kept = &canary;
             l.add("once");
         }));
@@ -200,6 +200,7 @@ in_every_mode! {
             M::go(&app).await;
             assert_eq!(log.take(), expected);
             assert_eq!(M::listeners(&app), 2);
+            assert!(once.dispose().await.is_clean());
             assert!(gone.load(std::sync::atomic::Ordering::SeqCst), "its captures are dropped");
         }
         let labels: Vec<_> = app.inspect().fiber.effects.iter().map(|effect| effect.label.clone()).collect();

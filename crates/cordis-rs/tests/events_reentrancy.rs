@@ -33,8 +33,8 @@ in_every_mode! {
         own.set(first.clone()).unwrap();
         M::go(&app).await;
         assert_eq!(log.take(), ["first"]);
-        assert!(gone.load(SeqCst), "the captures go with the call");
         assert!(first.dispose().await.is_clean());
+        assert!(gone.load(SeqCst), "the captures are dropped");
         M::go(&app).await;
         assert_eq!((log.take(), M::listeners(&app)), (vec!["new".to_owned()], 1));
         assert_eq!(errors.take(), []);
@@ -304,8 +304,9 @@ in_every_mode! {
         });
         let (l, sink) = (log.clone(), log.clone());
         app.on(OTHER).run(move |n| sink.add(format!("other {n}"))).unwrap();
-        M::once(&app, act(move || { let _kept = &busy; l.add("once"); }));
+        let once = M::once(&app, act(move || { let _kept = &busy; l.add("once"); }));
         M::go(&app).await;
+        assert!(once.dispose().await.is_clean());
         M::go(&app).await;
         assert_eq!(log.take(), ["once", "other 1", "registered by a drop"]);
         assert_eq!(errors.take(), []);

@@ -34,7 +34,6 @@ fn each_activation_asks_for_the_configuration_from_what_was_given_and_then_check
             Ok(())
         });
         let fiber = app.plugin(plugin.run(body), (1, log.clone())).unwrap();
-        assert_eq!(log.take(), Vec::<String>::new());
         fiber.ready().await.unwrap();
         assert_eq!(log.take(), ["given 1 while loading", "checked 101", "body 101"]);
         fiber.restart().await.unwrap();
@@ -48,7 +47,8 @@ fn a_configuration_that_is_refused_at_the_activation_fails_the_fiber_and_its_bod
     both_flavours(async || {
         let (app, log) = (App::new().unwrap(), Log::new());
         let (failures, told) = (errors(&app), statuses(&app));
-        let plugin = define("p").validate(|(n, _): &Config| if *n == 0 { Err("0 is too few".into()) } else { Ok(()) });
+        let plugin =
+            define("p").validate(|(n, _): &Config| if *n == 0 { Err("0 is too few".into()) } else { Ok(()) });
         let fiber = app.plugin(plugin.run(body), (0, log.clone())).unwrap();
         let error = fiber.ready().await.unwrap_err();
         assert_eq!(error.to_string(), "plugin `p#1` failed: invalid configuration: 0 is too few");
@@ -87,5 +87,30 @@ fn a_check_of_the_configuration_that_panics_fails_the_fiber_only() {
         let other = app.plugin(define("other").run(body), (2, log.clone())).unwrap();
         assert_eq!(other.ready().await.unwrap(), State::Active);
         assert_eq!(log.take(), ["body 2"]);
+    });
+}
+
+// spec: cases/L2
+#[test]
+fn a_body_that_updates_its_own_fiber_and_ends_without_an_await_is_run_again_with_the_new_configuration() {
+    both_flavours(async || {
+        let (app, log) = (App::new().unwrap(), Log::new());
+        let told = statuses(&app);
+        let body = async |ctx: &Context, _: (), (n, log): &Config| {
+            log.add(format!("body {n}"));
+            ctx.effect("undo", log.undo("undo"))?;
+            if *n == 1 {
+                ctx.fiber().update((2u32, log.clone())).await?;
+                log.add("updated");
+            }
+            fine()
+        };
+        let fiber = app.plugin(define("p").run(body), (1, log.clone())).unwrap();
+        assert_eq!(fiber.ready().await.unwrap(), State::Active);
+        assert_eq!(log.take(), ["body 1", "updated", "undo", "body 2"]);
+        assert_eq!(
+            told.take(),
+            ["p pending>loading", "p loading>unloading", "p unloading>loading", "p loading>active"]
+        );
     });
 }

@@ -56,10 +56,7 @@ fn a_need_that_is_withdrawn_during_the_load_ends_it_and_one_that_comes_back_star
         assert_eq!(fiber.state(), State::Loading);
         sleep(ms(1000)).await;
         assert_eq!(fiber.state(), State::Active);
-        assert_eq!(
-            log.take(),
-            ["load 1 start", "undo start", "undo end", "load 2 start", "load end"]
-        );
+        assert_eq!(log.take(), ["load 1 start", "undo start", "undo end", "load 2 start", "load end"]);
         assert_eq!(
             told.take(),
             [
@@ -101,10 +98,7 @@ fn a_service_lost_and_regained_during_the_load_is_another_act_and_reloads() {
         provided.dispose().await;
         app.provide(NUMBER, Arc::new(1)).unwrap();
         assert_eq!(fiber.ready().await.unwrap(), State::Active);
-        assert_eq!(
-            log.take(),
-            ["load 1 start", "undo start", "undo end", "load 1 start", "load end"]
-        );
+        assert_eq!(log.take(), ["load 1 start", "undo start", "undo end", "load 1 start", "load end"]);
     });
 }
 
@@ -297,10 +291,11 @@ fn a_provider_is_not_active_before_its_body_has_ended_and_its_dependants_wait_fo
             log.add("provider up");
             fine()
         });
-        let dependant = define("dependant").needs(OTHER).run(async |_: &Context, n: Handle<u32>, log: &Log| {
-            log.add(format!("dependant up with {}", *n.get()?));
-            fine()
-        });
+        let dependant =
+            define("dependant").needs(OTHER).run(async |_: &Context, n: Handle<u32>, log: &Log| {
+                log.add(format!("dependant up with {}", *n.get()?));
+                fine()
+            });
         let waiting = app.plugin(dependant, log.clone()).unwrap();
         app.plugin(provider, log.clone()).unwrap();
         assert_eq!(waiting.ready().await.unwrap(), State::Pending);

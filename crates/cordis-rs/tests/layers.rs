@@ -138,7 +138,7 @@ async fn a_change_is_an_effect_of_its_context_with_its_label() {
         })
         .await
         .unwrap();
-    let tree = app.inspect().fiber.effects;
+    let tree = app.inspect().fiber.effects.clone();
     let labels: Vec<_> = tree[0].children.iter().map(|effect| effect.label.as_str()).collect();
     assert_eq!((tree[0].label.as_str(), labels), ("composite", vec!["first", "middle", "last"]));
     composite.dispose().await;

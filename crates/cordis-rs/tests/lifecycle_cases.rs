@@ -4,7 +4,9 @@
 
 mod support_lifecycle;
 
-use cordis::{App, BoxError, Context, Disposed, Emit, Fiber, Gone, Handle, Key, State, UpdateError, define, keys};
+use cordis::{
+    App, BoxError, Context, Disposed, Emit, Fiber, Gone, Handle, Key, State, UpdateError, define, keys,
+};
 use std::sync::{
     Arc, Mutex,
     atomic::{AtomicU32, Ordering::SeqCst},
@@ -227,7 +229,9 @@ async fn entries(app: &App, log: &Log) -> Vec<Fiber> {
     let mut fibers = Vec::new();
     for name in ["one", "two", "three"] {
         let plugin = define(name)
-            .validate(|entry: &Entry| if entry.version == 13 { Err("13 is not a version".into()) } else { Ok(()) })
+            .validate(
+                |entry: &Entry| if entry.version == 13 { Err("13 is not a version".into()) } else { Ok(()) },
+            )
             .run(entry);
         let fiber = app.plugin(plugin, Entry { version: 1, broken: false, log: log.clone() }).unwrap();
         fiber.ready().await.unwrap();
@@ -320,7 +324,10 @@ fn a_change_that_fails_on_its_way_back_is_reported_as_well() {
                 "plugin `one#1` failed: v1 cannot start"
             ]
         );
-        assert_eq!(fibers.iter().map(Fiber::state).collect::<Vec<_>>(), [State::Failed, State::Failed, State::Active]);
+        assert_eq!(
+            fibers.iter().map(Fiber::state).collect::<Vec<_>>(),
+            [State::Failed, State::Failed, State::Active]
+        );
     });
 }
 

@@ -150,7 +150,8 @@ fn a_removal_that_takes_a_lock_never_blocks_one_that_holds_it_and_asks_for_the_s
             runtime.block_on(async {
                 for _ in 0..ROUNDS {
                     let undone = lock.clone();
-                    let callback = app.effect("callback", async move || *undone.lock().unwrap() += 1).unwrap();
+                    let callback =
+                        app.effect("callback", async move || *undone.lock().unwrap() += 1).unwrap();
                     let provided = app.provide(SERVICE, Arc::new(Locks(lock.clone()))).unwrap();
                     provided.dispose().await;
                     callback.dispose().await;
@@ -256,7 +257,8 @@ fn a_body_that_registers_three_listeners_and_panics_leaves_none_and_the_cause() 
         };
         let first = app.plugin(define("first").run(body), false).unwrap();
         let later = app.plugin(define("later").run(body), true).unwrap();
-        let causes = [first.ready().await.unwrap_err().to_string(), later.ready().await.unwrap_err().to_string()];
+        let causes =
+            [first.ready().await.unwrap_err().to_string(), later.ready().await.unwrap_err().to_string()];
         assert_eq!(
             causes,
             [

@@ -108,7 +108,10 @@ fn captures_that_panic_when_they_are_dropped_stop_no_unload() {
                 let _bomb = bomb;
                 pending::<()>().await;
             })?;
-            ctx.plugin(define("child").run(async |_: &Context, _: (), _: &Bomb| fine()), Bomb("configuration"))?;
+            ctx.plugin(
+                define("child").run(async |_: &Context, _: (), _: &Bomb| fine()),
+                Bomb("configuration"),
+            )?;
             ctx.effect("newest", log.undo("newest"))?;
             fine()
         };
@@ -182,7 +185,8 @@ fn an_error_that_panics_when_it_is_shown_fails_its_fiber_only() {
 fn an_error_that_panics_when_it_is_dropped_stops_no_reload() {
     both_flavours(async || {
         let app = App::new().unwrap();
-        let body = async |_: &Context, _: (), fails: &bool| if *fails { Err(Undroppable.into()) } else { fine() };
+        let body =
+            async |_: &Context, _: (), fails: &bool| if *fails { Err(Undroppable.into()) } else { fine() };
         let fiber = app.plugin(define("p").run(body), true).unwrap();
         assert!(fiber.ready().await.is_err());
         fiber.update(false).await.unwrap();

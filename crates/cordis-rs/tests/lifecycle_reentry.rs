@@ -5,7 +5,8 @@
 mod support_lifecycle;
 
 use cordis::{
-    App, BoxError, Context, Disposed, Effect, Emit, Fiber, Handle, Key, Parallel, Serial, State, Waterfall, define,
+    App, BoxError, Context, Disposed, Effect, Emit, Fiber, Handle, Key, Parallel, Serial, State, Waterfall,
+    define,
 };
 use std::sync::{Arc, Mutex};
 use support_lifecycle::{Log, both_flavours, counts, fine, ms, paused, secs};
@@ -298,7 +299,10 @@ fn two_running_listeners_that_dispose_each_others_plugins_both_end() {
         app.parallel(ALL, &()).await.unwrap();
         assert!(start.elapsed() <= secs(10), "{:?}", start.elapsed());
         app.quiet().await;
-        assert_eq!((first.state(), second.state(), app.listeners(ALL)), (State::Disposed, State::Disposed, 0));
+        assert_eq!(
+            (first.state(), second.state(), app.listeners(ALL)),
+            (State::Disposed, State::Disposed, 0)
+        );
         // Who was given up is named to the one who waited for it.
         assert!(log.take().iter().any(|left| left.contains("ctx.on(\"all\")")));
     });

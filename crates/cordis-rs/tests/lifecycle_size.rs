@@ -55,7 +55,11 @@ fn a_body_mounts_a_thousand_plugins_and_they_go_with_it() {
 }
 
 /// Mounts itself below itself until it is deep enough.
-fn nested<'a>(ctx: &'a Context, _: (), config: &'a (usize, Tally)) -> cordis::BoxFuture<'a, Result<(), BoxError>> {
+fn nested<'a>(
+    ctx: &'a Context,
+    _: (),
+    config: &'a (usize, Tally),
+) -> cordis::BoxFuture<'a, Result<(), BoxError>> {
     Box::pin(async move {
         let (deeper, tally) = config;
         leaf(ctx, (), tally).await?;
@@ -98,11 +102,7 @@ fn a_thousand_nested_plugins_go_when_the_innermost_asks_for_the_end_of_the_outer
         app.quiet().await;
         let innermost = app.registry().plugins()[0].fibers[999].clone();
         let outermost = top.clone();
-        innermost
-            .context()
-            .on(PING)
-            .run(move |()| outermost.cancel())
-            .unwrap();
+        innermost.context().on(PING).run(move |()| outermost.cancel()).unwrap();
         app.emit(PING, &());
         assert_eq!(top.dispose().await, Disposed::default());
         assert_eq!((innermost.state(), tally.up.load(SeqCst), app.listeners(PING)), (State::Disposed, 0, 0));

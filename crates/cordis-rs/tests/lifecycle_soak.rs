@@ -123,7 +123,7 @@ fn soak(workers: usize) {
     // The first half warms the allocator up; the second must need no more.
     let (half, full) = (round(0x9e37_79b9_7f4a_7c15), round(0x2545_f491_4f6c_dd1d));
     if let (Some(half), Some(full)) = (half, full) {
-        assert!(full < half + 4_000_000, "{half} bytes after 5,000 lifecycles, {full} after 10,000");
+        assert!(full < half + 500_000, "{half} bytes after 5,000 lifecycles, {full} after 10,000");
     }
     runtime.block_on(app.shutdown());
     drop(app);

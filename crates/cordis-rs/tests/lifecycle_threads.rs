@@ -7,8 +7,9 @@ mod support_lifecycle;
 use cordis::{App, BoxError, Context, Disposed, Emit, Fiber, Handle, Key, State, define};
 use std::{
     sync::{
-        Arc, Barrier,
+        Arc, Barrier, Mutex,
         atomic::{AtomicU32, Ordering::SeqCst},
+        mpsc,
     },
     thread,
 };
@@ -133,7 +134,9 @@ fn updates_restarts_swaps_of_a_need_and_one_disposal_at_once_leave_nothing() {
                 }
             });
             assert_eq!((fiber.state(), app.listeners(PING)), (State::Disposed, 0));
-            assert_eq!(failures.take(), Vec::<String>::new());
+            // A body that runs on one thread while another disposes it is refused what it registers.
+            let failures = failures.take();
+            assert!(failures.iter().all(|line| line.contains("on inactive context `p#1`")), "{failures:?}");
             assert_eq!(counts(&app.inspect().fiber), (1, 1));
         }
     });
@@ -206,6 +209,66 @@ fn a_fiber_is_shared_with_and_driven_from_threads_that_know_no_runtime() {
             assert_eq!(fiber.dispose().await, Disposed::default());
         });
         assert_eq!(log.take(), ["load", "undo start", "undo end"]);
+    });
+}
+
+/// A body that says that it is in and blocks its thread until it is let go.
+fn blocking(app: &App, entered: mpsc::Sender<()>, leave: Arc<Mutex<mpsc::Receiver<()>>>) -> Fiber {
+    let body = define("blocks").run_boxed(move |ctx: &Context, (), log: &Log| {
+        let (undone, entered, leave) = (ctx.effect("undo", log.undo("undo")), entered.clone(), leave.clone());
+        Box::pin(async move {
+            undone?;
+            entered.send(())?;
+            leave.lock().unwrap().recv()?;
+            fine()
+        })
+    });
+    app.plugin(body, Log::new()).unwrap()
+}
+
+// spec: design/P1
+#[test]
+fn a_body_that_blocks_its_thread_past_the_limit_is_named_and_the_rest_of_the_unload_goes_on() {
+    unblocked(|| {
+        let runtime = Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+        let app = Arc::new(runtime.block_on(async { App::new().unwrap() }));
+        let (entered, is_in) = mpsc::channel();
+        let (let_go, leave) = mpsc::channel();
+        let mounts = app.clone();
+        // The body's first poll is on this thread, which works instead of waiting.
+        let blocked = thread::spawn(move || {
+            let fiber = blocking(&mounts, entered, Arc::new(Mutex::new(leave)));
+            block_on_without_a_runtime(async { drop(fiber.ready().await) });
+        });
+        is_in.recv().unwrap();
+        let fiber = app.registry().plugins()[0].fibers[0].clone();
+        let left = runtime.block_on(async { timeout(secs(60), fiber.dispose()).await });
+        let_go.send(()).unwrap();
+        blocked.join().unwrap();
+        assert_eq!(left.expect("it waited for ever").to_string(), "`body` of `blocks#1` is still running");
+        assert_eq!(fiber.state(), State::Disposed);
+    });
+}
+
+// spec: design/P4
+#[test]
+fn a_plugin_that_nobody_waits_for_starts_while_the_body_of_another_blocks_its_thread() {
+    unblocked(|| {
+        let runtime = workers(2);
+        let (entered, is_in) = mpsc::channel();
+        let (let_go, leave) = mpsc::channel();
+        let app = runtime.block_on(async { App::new().unwrap() });
+        let fiber = blocking(&app, entered, Arc::new(Mutex::new(leave)));
+        is_in.recv().unwrap();
+        let other = app.plugin(define("other").run(async |_: &Context, _: (), _: &()| fine()), ()).unwrap();
+        let start = std::time::Instant::now();
+        while other.state() != State::Active && start.elapsed() < secs(2) {
+            thread::sleep(ms(1));
+        }
+        let seen = other.state();
+        let_go.send(()).unwrap();
+        runtime.block_on(async { drop(fiber.ready().await) });
+        assert_eq!((seen, fiber.state()), (State::Active, State::Active));
     });
 }
 

@@ -21,7 +21,7 @@ const WATERFALL: Waterfall<u32, u32> = Waterfall::new("waterfall");
 /// Records what this thread makes; the tests' runtimes have no other.
 fn record(capacity: usize) -> (Recent, DefaultGuard) {
     let recent = Recent::new(capacity);
-    let subscriber = tracing_subscriber::registry().with(recent.layer::<tracing_subscriber::Registry>());
+    let subscriber = tracing_subscriber::registry().with(recent.layer());
     (recent, tracing::subscriber::set_default(subscriber))
 }
 

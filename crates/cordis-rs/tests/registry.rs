@@ -4,7 +4,9 @@
 
 mod support_lifecycle;
 
-use cordis::{App, BoxError, Context, Emit, Fiber, Handle, Key, MountError, Plugin, PluginId, State, define, keys};
+use cordis::{
+    App, BoxError, Context, Emit, Fiber, Handle, Key, MountError, Plugin, PluginId, State, define, keys,
+};
 use std::sync::{Arc, Mutex};
 use support_lifecycle::{Log, both_flavours, counts, effects, errors, fine, ms, paused, statuses};
 use tokio::{sync::Notify, time::sleep};
@@ -107,7 +109,7 @@ fn the_registry_shows_what_is_mounted_nested_plugins_included() {
         };
         assert_eq!(names(&app), ["outer", "inner", "innermost"]);
         assert_eq!(app.registry().len(), 3);
-        assert_eq!(app.registry().find(&id).unwrap().fibers, [fiber.clone()]);
+        assert_eq!(app.registry().find(&id).unwrap().fibers, std::slice::from_ref(&fiber));
         assert!(app.registry().get(&counter()).is_none());
         fiber.dispose().await;
         assert_eq!(app.registry().len(), 0);
@@ -127,7 +129,10 @@ fn removing_a_plugin_requests_the_disposal_of_all_its_fibers_and_gives_them() {
         let removed = app.registry().remove(&PluginId::of(&counter())).unwrap();
         assert_eq!(removed.fibers, [one.clone(), two.clone()]);
         app.quiet().await;
-        assert_eq!((one.state(), two.state(), other.state()), (State::Disposed, State::Disposed, State::Active));
+        assert_eq!(
+            (one.state(), two.state(), other.state()),
+            (State::Disposed, State::Disposed, State::Active)
+        );
         assert!(app.registry().get(&counter()).is_none());
     });
 }
@@ -157,7 +162,12 @@ fn an_observer_sees_a_new_fiber_pending_with_its_number_and_in_its_parents_list(
             .run(|(root, log), fiber: &Fiber| {
                 let listed = effects(root).contains(&"ctx.plugin()".to_owned());
                 let known = root.registry().len();
-                log.add(format!("{}#{} {} listed {listed} known {known}", fiber.name(), fiber.uid(), fiber.state()));
+                log.add(format!(
+                    "{}#{} {} listed {listed} known {known}",
+                    fiber.name(),
+                    fiber.uid(),
+                    fiber.state()
+                ));
                 Ok(())
             })
             .unwrap();
@@ -265,10 +275,7 @@ fn an_observer_of_disposals_that_fails_is_reported_and_stops_nothing() {
         fiber.ready().await.unwrap();
         fiber.dispose().await;
         assert_eq!(log.take(), ["load 1", "peer", "undo 1"]);
-        assert_eq!(
-            failures.take(),
-            ["root ctx.on(\"internal/plugin-disposing\"): panicked: observer down"]
-        );
+        assert_eq!(failures.take(), ["root ctx.on(\"internal/plugin-disposing\"): panicked: observer down"]);
     });
 }
 

@@ -137,7 +137,7 @@ async fn a_timer_owns_its_task_only_while_it_waits() {
         debounce.call(n);
     }
     assert_eq!(tasks().await, 2);
-    let labels = app.inspect().fiber.effects.into_iter().map(|effect| effect.label);
+    let labels = app.inspect().fiber.effects.clone().into_iter().map(|effect| effect.label);
     assert_eq!(labels.skip(1).collect::<Vec<_>>(), ["ctx.throttle()", "ctx.debounce()"]);
     tokio::time::sleep(Duration::from_secs(3)).await;
     assert_eq!(tasks().await, 0);

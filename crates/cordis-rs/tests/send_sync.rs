@@ -67,16 +67,11 @@ fn what_a_plugin_holds_is_send_and_sync() {
     assert_all!("Send Sync Unpin":
         App, Context, Fiber, Effect, Scope, ScopeKey, ParentBinding, Realm, Registry, Runtime,
         On<'static, Emit<u8>>, Next<'static, u8, u8>, At<'static>, Define, FnPlugin<(), u8, fn()>,
+        Handle<str>, Lease<'static, str>, Handle<dyn Fn() + Send + Sync>, Lease<'static, dyn Fn() + Send + Sync>,
         Layers<Table>, NamedEntries<u8>, AnonymousEntries<u8>, EntryUndo, Ticks, Debounce<u8>, Throttle<u8>,
     );
     // The future of `next.run` lends a boxed future: it moves between threads and is not shared.
     assert_all!("Send Unpin": Run<'static, u8, u8>, BoxFuture<'static, u8>);
-}
-
-#[test]
-fn handles_and_leases_are_send_and_sync_and_unwind_safe_if_their_service_is() {
-    assert_all!("Send Sync Unpin UnwindSafe": Handle<str>, Lease<'static, str>, Handle<u8>);
-    assert_all!("Send Sync Unpin": Handle<dyn Fn() + Send + Sync>, Lease<'static, dyn Fn() + Send + Sync>);
 }
 
 #[test]

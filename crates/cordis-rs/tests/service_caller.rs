@@ -90,8 +90,8 @@ on_both_flavours! {
         app.get(METER).unwrap().get().unwrap().count(&app).unwrap();
         assert_eq!(counter.load(SeqCst), 3);
         let labels = |ctx: &Context| {
-            let effects = ctx.inspect().fiber.effects;
-            effects.iter().map(|effect| effect.label.clone()).collect::<Vec<_>>()
+            let tree = ctx.inspect();
+            tree.fiber.effects.iter().map(|effect| effect.label.clone()).collect::<Vec<_>>()
         };
         assert_eq!(labels(&callers[0].context()), ["meter.count"]);
         assert_eq!(labels(&meter.context()), [r#"ctx.provide("meter")"#]);

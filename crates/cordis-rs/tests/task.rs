@@ -129,7 +129,7 @@ async fn a_panic_ends_only_the_task_and_is_reported_with_its_names() {
     assert_eq!(log.take(), ["dropped"]);
     assert_eq!((fiber.state(), app.listeners(PING)), (State::Active, 1));
     let labels: Vec<_> =
-        fiber.context().inspect().fiber.effects.into_iter().map(|effect| effect.label).collect();
+        fiber.context().inspect().fiber.effects.iter().map(|effect| effect.label.clone()).collect();
     assert_eq!(labels, [r#"ctx.on("ping")"#]);
     assert!(fiber.dispose().await.is_clean());
 }

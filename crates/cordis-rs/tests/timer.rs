@@ -46,7 +46,7 @@ impl Clock {
 }
 
 fn labels(ctx: &Context) -> Vec<String> {
-    ctx.inspect().fiber.effects.into_iter().map(|effect| effect.label).collect()
+    ctx.inspect().fiber.effects.iter().map(|effect| effect.label.clone()).collect()
 }
 
 // spec: cordis-core/C131, cordis-core/C132, cordis-core/C72
@@ -112,7 +112,7 @@ async fn a_sleep_ends_in_time_and_leaves_no_effect() {
     tokio::task::yield_now().await;
     assert_eq!(labels(&app), ["ctx.sleep()"]);
     assert_eq!(sleeping.await.unwrap(), Ok(()));
-    assert_eq!((began.elapsed(), app.inspect().fiber.effects), (ms(100), vec![]));
+    assert_eq!((began.elapsed(), app.inspect().fiber.effects.clone()), (ms(100), vec![]));
     // Dropped before its time it leaves nothing either.
     assert!(tokio::time::timeout(ms(10), app.sleep(ms(100))).await.is_err());
     assert_eq!(app.inspect().fiber.effects, []);
@@ -154,7 +154,7 @@ async fn an_interval_calls_every_period_until_it_is_disposed() {
     assert_eq!(clock.take(), ["1 at 100", "2 at 200", "3 at 300"]);
     effect.dispose().await;
     sleep(ms(350)).await;
-    assert_eq!((clock.take(), app.inspect().fiber.effects), (vec![], vec![]));
+    assert_eq!((clock.take(), app.inspect().fiber.effects.clone()), (vec![], vec![]));
 }
 
 // spec: cordis-core/C133, design/P4

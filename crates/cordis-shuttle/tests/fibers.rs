@@ -6,6 +6,7 @@ mod support;
 
 use cordis_shuttle::{App, BoxError, Context, Fiber, State, define};
 use shuttle::{future::block_on, thread};
+use std::future::pending;
 use support::{Count, Watch, explore, pause};
 
 /// What one plugin's loads have done.
@@ -212,6 +213,33 @@ fn dispose_during_a_load_rolls_back_what_the_body_did_so_far() {
         assert_eq!((fiber.state(), told.live()), (State::Disposed, 0));
         let waited = waiter.join().unwrap();
         assert!(matches!(waited, Ok(State::Active | State::Disposed) | Err(_)), "{waited:?}");
+        block_on(app.shutdown());
+        told.verify();
+    });
+}
+
+// spec: design/P1
+#[test]
+fn body_that_waits_for_ever_is_dropped() {
+    explore("endless load x dispose x update", || {
+        let app = App::new().unwrap();
+        let told = Told::new();
+        let endless = define("plugin").run_boxed(|ctx: &Context, (): (), told: &Told| {
+            let body = body(ctx, (), told);
+            let capture = told.watch.capture();
+            Box::pin(async move {
+                let _run = capture.run();
+                body.await?;
+                pending().await
+            })
+        });
+        let fiber = app.plugin(endless, told.clone()).unwrap();
+        let (updating, config) = (fiber.clone(), told.clone());
+        let update = thread::spawn(move || block_on(updating.update(config)).is_ok());
+        assert!(block_on(fiber.dispose()).is_clean());
+        told.over();
+        assert_eq!((fiber.state(), told.live()), (State::Disposed, 0));
+        update.join().unwrap();
         block_on(app.shutdown());
         told.verify();
     });

@@ -21,8 +21,8 @@ use std::{
 };
 
 /// How many schedules each of the two schedulers explores of a test unless `CORDIS_SCHEDULES` says otherwise.
-const SHORT: usize = 300;
-/// How many preemptions the second scheduler places; few are enough for most races.
+const SHORT: usize = 200;
+/// The second scheduler places one preemption fewer than this; few are enough for most races.
 const DEPTH: usize = 3;
 
 /// How many schedules are run twice.
@@ -54,7 +54,7 @@ pub(crate) fn explore(name: &'static str, body: fn()) {
     run(UncontrolledNondeterminismCheckScheduler::new(RandomScheduler::new_from_seed(seed, REPLAYED)), body);
     let random = run(RandomScheduler::new_from_seed(seed, schedules), body);
     let pct = run(PctScheduler::new_from_seed(seed, DEPTH, schedules), body);
-    println!("{name}: {random} random schedules, {pct} with {DEPTH} preemptions, seed {seed}");
+    println!("{name}: {random} random schedules, {pct} by PCT of depth {DEPTH}, seed {seed}");
     EXPLORED.set(None);
 }
 

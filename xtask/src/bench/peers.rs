@@ -1,0 +1,134 @@
+//! Running the peers: packages outside of the workspace, each with a program that prints lines of JSON.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use super::lines::{self, Line};
+use super::{Figures, Plan};
+use crate::process;
+use crate::workspace::Workspace;
+
+/// The packages of the registry of node.
+const NODE_PEERS: [&str; 2] = ["cordis", "@deepseek-ai/cordis"];
+
+/// Runs what can be run of the peers; what cannot is said in one line and left out.
+pub fn run(workspace: &Workspace, plan: &Plan, works: &[&str], figures: &mut Figures) {
+    let folder = workspace.root().join("xtask/peers");
+    let mut note = |peer: &str, outcome: Result<Vec<Line>, String>| match outcome {
+        Ok(lines) => figures.peers.extend(lines),
+        Err(reason) => {
+            eprintln!("{peer}: left out: {reason}");
+            figures.left_out.push(format!("{peer}: {reason}"));
+        }
+    };
+    note("peers in Rust", rust(&folder.join("rust"), plan, works));
+    let node = folder.join("node");
+    if let Err(reason) = install(&node) {
+        return note("peers in node", Err(reason));
+    }
+    for package in NODE_PEERS {
+        // The script's own version of node, which npm installed with the peers.
+        let mut command = Command::new(node.join("node_modules/.bin/node"));
+        command.current_dir(&node).args(["bench.mjs", package]);
+        note(package, print(command, package, plan, works));
+    }
+}
+
+fn rust(folder: &Path, plan: &Plan, works: &[&str]) -> Result<Vec<Line>, String> {
+    eprintln!("building the peers in Rust ..");
+    let mut build = process::cargo(folder);
+    build.args(["build", "--quiet", "--release", "--manifest-path", "Cargo.toml"]);
+    // Their own target folder: the workspace's is not to hold what is not its own.
+    build.arg("--target-dir").arg(folder.join("target"));
+    match build.status() {
+        Ok(status) if status.success() => {}
+        Ok(_) => return Err("they do not build; without a registry that is to be expected".to_owned()),
+        Err(error) => return Err(format!("cannot start cargo: {error}")),
+    }
+    print(Command::new(folder.join("target/release/peers")), "the peers in Rust", plan, works)
+}
+
+fn install(folder: &Path) -> Result<(), String> {
+    if folder.join("node_modules").is_dir() {
+        return Ok(());
+    }
+    eprintln!("npm install in xtask/peers/node ..");
+    let mut install = Command::new("npm");
+    install.current_dir(folder).args(["install", "--no-audit", "--no-fund", "--loglevel=error"]);
+    match install.stdin(Stdio::null()).stdout(Stdio::null()).output() {
+        Ok(output) if output.status.success() => Ok(()),
+        Ok(output) => {
+            let complaint = String::from_utf8_lossy(&output.stderr).into_owned();
+            Err(format!(
+                "`npm install` failed: {}",
+                complaint.lines().next().unwrap_or("it does not say why")
+            ))
+        }
+        Err(_) => Err("there is no npm".to_owned()),
+    }
+}
+
+/// Runs a peer's program: once for all works, or once for each that is asked for.
+fn print(program: Command, name: &str, plan: &Plan, works: &[&str]) -> Result<Vec<Line>, String> {
+    eprintln!("{name} ({}) ..", if plan.quick { "within a minute each" } else { "some minutes each" });
+    let mut lines = Vec::new();
+    for work in asked_for(plan, works) {
+        let mut command = Command::new(program.get_program());
+        command.args(program.get_args()).args(plan.quick.then_some("--quick"));
+        command.args(work.iter().flat_map(|work| ["--work", work]));
+        if let Some(folder) = program.get_current_dir() {
+            command.current_dir(folder);
+        }
+        let output = command.stdin(Stdio::null()).stderr(Stdio::piped()).output();
+        let output = output.map_err(|error| format!("cannot be started: {error}"))?;
+        // With a work that this peer does not have, it complains and prints nothing.
+        if !output.status.success() && work.is_none() {
+            let complaint = String::from_utf8_lossy(&output.stderr).into_owned();
+            return Err(complaint.lines().next_back().unwrap_or("it failed").to_owned());
+        }
+        let text = String::from_utf8_lossy(&output.stdout);
+        lines.extend(lines::read(&text).map_err(|error| format!("{error:#}"))?);
+    }
+    Ok(lines)
+}
+
+/// The works to name to a peer; a single `None` for all it has.
+fn asked_for(plan: &Plan, works: &[&str]) -> Vec<Option<String>> {
+    if plan.only.is_none() {
+        return vec![None];
+    }
+    let mut names: Vec<String> = works.iter().map(|work| peer_name(work, plan.quick)).collect();
+    names.dedup();
+    names.into_iter().map(Some).collect()
+}
+
+/// What a work is called by the peers: they do a chain in one go, and a shorter one when in a hurry.
+fn peer_name(work: &str, quick: bool) -> String {
+    match work.strip_prefix("chain/") {
+        Some(_) if quick => "chain/1000".to_owned(),
+        Some(_) => "chain/10000".to_owned(),
+        None => work.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_peer_is_asked_for_everything_or_for_each_work_by_the_peers_name() {
+        let works = ["chain/10000/up", "chain/10000/down", "memory"];
+        let plan = Plan { only: Some("a".into()), ..Plan::default() };
+        assert_eq!(asked_for(&plan, &works), [Some("chain/10000".to_owned()), Some("memory".to_owned())]);
+        let plan = Plan { quick: true, ..plan };
+        assert_eq!(asked_for(&plan, &works)[0].as_deref(), Some("chain/1000"));
+        assert_eq!(asked_for(&Plan::default(), &works), [None]);
+    }
+
+    #[test]
+    fn a_program_that_is_missing_is_a_reason_and_no_failure() {
+        let missing = Command::new("there is no such program");
+        let reason = print(missing, "nobody", &Plan::default(), &[]).unwrap_err();
+        assert!(reason.starts_with("cannot be started"), "{reason}");
+    }
+}

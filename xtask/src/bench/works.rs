@@ -1,0 +1,115 @@
+//! What is measured, and within which reach of its floor each work is to stay.
+
+/// What a figure is a figure of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// Nanoseconds of one operation.
+    Ns,
+    /// A throughput over another.
+    Ratio,
+    /// Bytes.
+    Bytes,
+}
+
+/// The bound of a work.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Reach {
+    /// At most this.
+    AtMost(f64),
+    /// At least this.
+    AtLeast(f64),
+    /// At most the floor times a factor, and so much more.
+    Floor {
+        /// What the floor is multiplied with.
+        factor: f64,
+        /// What is added to it.
+        plus: f64,
+    },
+    /// At most this, and at most the floor times a factor, where there is one: the floor is a smaller size of the same work.
+    Both {
+        /// The bound for all sizes.
+        most: f64,
+        /// What the floor is multiplied with.
+        factor: f64,
+    },
+}
+
+/// One work.
+#[derive(Debug)]
+pub struct Work {
+    /// Its name here and among the peers.
+    pub name: &'static str,
+    /// What its figures count.
+    pub unit: Unit,
+    /// Its bound.
+    pub reach: Reach,
+}
+
+const fn ns(name: &'static str, reach: Reach) -> Work {
+    Work { name, unit: Unit::Ns, reach }
+}
+
+/// A slice of `Arc<dyn Fn>` 1.05 times over, 20 ns, and 0.2 ns for each listener.
+const fn emit(listeners: f64) -> Reach {
+    Reach::Floor { factor: 1.05, plus: 20.0 + 0.2 * listeners }
+}
+
+/// A hand-written chain of boxed futures twice over, and 30 ns.
+const WATERFALL: Reach = Reach::Floor { factor: 2.0, plus: 30.0 };
+
+/// An emit to one listener without scopes, 20 ns, and 30 ns for each further bucket.
+const fn scoped(buckets: f64) -> Reach {
+    Reach::Floor { factor: 1.0, plus: 20.0 + 30.0 * (buckets - 1.0) }
+}
+
+const US: f64 = 1e3;
+const MS: f64 = 1e6;
+
+/// 8 µs; beside more than one plugin also flat within 20 %.
+const LOAD: Reach = Reach::Both { most: 8.0 * US, factor: 1.2 };
+/// The same where another thread does the loading; flat within 50 %.
+const LOAD_BLOCK_ON: Reach = Reach::Both { most: 8.0 * US, factor: 1.5 };
+/// 1 µs for each dependant, however many there are.
+const SWAP: Reach = Reach::Both { most: US, factor: 1.5 };
+/// 30 ms, and linear.
+const CHAIN: Reach = Reach::Both { most: 30.0 * MS, factor: 1.5 };
+
+/// All of them, in the order of the report.
+pub const WORKS: &[Work] = &[
+    ns("emit/1", emit(1.0)),
+    ns("emit/10", emit(10.0)),
+    ns("emit/100", emit(100.0)),
+    ns("emit/1000", emit(1_000.0)),
+    Work { name: "emit-two-threads", unit: Unit::Ratio, reach: Reach::AtLeast(1.4) },
+    ns("waterfall/1", WATERFALL),
+    ns("waterfall/10", WATERFALL),
+    ns("waterfall/100", WATERFALL),
+    ns("serial/10", Reach::AtMost(350.0)),
+    ns("parallel/10", Reach::AtMost(350.0)),
+    ns("get", Reach::AtMost(30.0)),
+    ns("handle-get", Reach::AtMost(18.0)),
+    ns("scope-1000", scoped(1.0)),
+    ns("scope-1000/2-buckets", scoped(2.0)),
+    ns("scope-1000/3-buckets", scoped(3.0)),
+    ns("load/1", LOAD),
+    ns("load/100", LOAD),
+    ns("load/1000", LOAD),
+    ns("load/10000", LOAD),
+    ns("load-worker/1", LOAD),
+    ns("load-worker/100", LOAD),
+    ns("load-worker/1000", LOAD),
+    ns("load-worker/10000", LOAD),
+    ns("load-block-on/1", LOAD_BLOCK_ON),
+    ns("load-block-on/100", LOAD_BLOCK_ON),
+    ns("load-block-on/1000", LOAD_BLOCK_ON),
+    ns("load-block-on/10000", LOAD_BLOCK_ON),
+    ns("swap/250", SWAP),
+    ns("swap/1000", SWAP),
+    ns("swap/4000", SWAP),
+    ns("chain/10000/up", CHAIN),
+    ns("chain/10000/down", CHAIN),
+    ns("chain/10000/back", CHAIN),
+    ns("churn/1000", Reach::AtMost(40.0 * US)),
+    Work { name: "memory", unit: Unit::Bytes, reach: Reach::AtMost(500.0) },
+    Work { name: "leak", unit: Unit::Bytes, reach: Reach::AtMost(0.0) },
+];
