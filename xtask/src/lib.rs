@@ -11,7 +11,7 @@
 //! - [`readme`]: the commands of README.md work.
 //! - [`links`] and [`leaks`]: documents point at files that exist, and at nothing outside the repository.
 //! - [`ci`]: everything in order.
-//! - [`bench`]: how fast the host is, next to hand-written floors and to peers.
+//! - [`mod@bench`]: how fast the host is, next to hand-written floors and to peers.
 //! - [`cli`]: the command line.
 //! - [`problems`], [`markdown`] and [`process`]: what the rules share.
 

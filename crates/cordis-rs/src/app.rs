@@ -11,11 +11,10 @@ use std::{fmt, ops::Deref};
 /// ```
 /// use cordis::{App, BoxError, Context, Emit, define};
 ///
-/// const GREET: Emit<str_::Name> = Emit::new("greet");
-/// mod str_ { pub struct Name(pub &'static str); }
+/// const GREET: Emit<String> = Emit::new("greet");
 ///
 /// async fn apply(ctx: &Context, _needs: (), _config: &()) -> Result<(), BoxError> {
-///     ctx.on(GREET).run(|name| println!("hello {}", name.0))?;
+///     ctx.on(GREET).run(|name| println!("hello {name}"))?;
 ///     Ok(())
 /// }
 ///
@@ -24,9 +23,9 @@ use std::{fmt, ops::Deref};
 /// let app = App::new()?;
 /// let fiber = app.plugin(define("greeter").run(apply), ())?;
 /// fiber.ready().await?;
-/// app.emit(GREET, &str_::Name("world"));
+/// app.emit(GREET, &"world".to_owned());
 /// fiber.dispose().await;
-/// app.emit(GREET, &str_::Name("nobody"));
+/// assert_eq!(app.listeners(GREET), 0);
 /// # Ok(())
 /// # }
 /// ```

@@ -71,7 +71,8 @@ impl<F: Send + Sync + 'static> Drop for Listener<F> {
             return;
         }
         let (owner, event) = (self.head.owner.clone(), self.head.event);
-        let late = if self.head.live.load(Relaxed) || is_removing() { None } else { Shared::of(self.head.effect()) };
+        let late =
+            if self.head.live.load(Relaxed) || is_removing() { None } else { Shared::of(self.head.effect()) };
         let Some(shared) = late else {
             drop_reported(self.head.effect(), &owner, || Label::On(event), call);
             return;

@@ -68,7 +68,10 @@ fn report_dropped(frame: Frame, panic: String) {
 impl<'a, R: Send + 'a> Call<'a, R> {
     /// Starts a call of `entry`, which `start` consumes.
     #[inline]
-    pub(crate) fn new<L: ?Sized + Entry>(entry: Arc<L>, start: impl FnOnce(Arc<L>) -> BoxFuture<'a, R>) -> Self {
+    pub(crate) fn new<L: ?Sized + Entry>(
+        entry: Arc<L>,
+        start: impl FnOnce(Arc<L>) -> BoxFuture<'a, R>,
+    ) -> Self {
         let head = entry.head().0;
         let frame = Frame { effect: head.effect(), fiber: head.owner.id };
         if span::wanted() {
@@ -132,7 +135,8 @@ impl Future for Suspended<'_> {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Cx<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
-        poll_contained(&mut this.call, cx).map(|ended| failure(ended, this.place, this.shared, this.call.frame.fiber))
+        poll_contained(&mut this.call, cx)
+            .map(|ended| failure(ended, this.place, this.shared, this.call.frame.fiber))
     }
 }
 

@@ -54,7 +54,8 @@ impl DynPlugin {
             schema: SchemaGenerator::default().into_root_schema_for::<P::Config>().to_value(),
             mount: Arc::new(move |ctx, config| {
                 let plugin = make();
-                let invalid = |source: BoxError| MountError::Config { plugin: plugin.name().into_owned(), source };
+                let invalid =
+                    |source: BoxError| MountError::Config { plugin: plugin.name().into_owned(), source };
                 let config = serde_path_to_error::deserialize(config).map_err(|e| invalid(at_path(e)))?;
                 ctx.plugin(plugin, config)
             }),

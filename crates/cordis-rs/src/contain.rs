@@ -13,12 +13,14 @@ pub(crate) fn contained<T>(f: impl FnOnce() -> T) -> Result<T, String> {
 
 /// The text of an error, whose `Display` is foreign code.
 pub(crate) fn shown(error: &(dyn std::error::Error + Send + Sync)) -> String {
-    contained(|| error.to_string()).unwrap_or_else(|panic| format!("an error that panics when it is shown: {panic}"))
+    contained(|| error.to_string())
+        .unwrap_or_else(|panic| format!("an error that panics when it is shown: {panic}"))
 }
 
 /// Drops a user's value; a panic of it is reported with its owner's name. `effect` tells the app.
 pub(crate) fn drop_reported<T>(effect: u64, owner: &FiberCell, label: impl FnOnce() -> Label, value: T) {
-    let dropped = contained(|| if span::wanted() { span::within(owner, || drop(value)) } else { drop(value) });
+    let dropped =
+        contained(|| if span::wanted() { span::within(owner, || drop(value)) } else { drop(value) });
     if let Err(panic) = dropped
         && let Some(shared) = Shared::of(effect)
     {

@@ -1,17 +1,18 @@
 //! A plugin's view of the app: everything it registers through its context is its own and goes with it.
 
 use crate::{
-    Effect, Event, Fiber, Handle, Intercept, Key, Merge, MountError, On, Plugin, ProvideError, Realm, ScopeKey, State,
+    Effect, Event, Fiber, Handle, Intercept, Key, Merge, MountError, On, Plugin, ProvideError, Realm,
+    ScopeKey, State,
     decide::After,
     effect::{Label, Record, Undo},
     fiber::FiberCell,
     fibers::Data,
     keys,
+    name::Name,
     needs::{Declared, Need},
     plugin::{Mount, Mounted},
     service::{AnyProvided, Check, Slot},
     shared::{Services, Shared},
-    name::Name,
     sync::Arc,
     view::View,
 };
@@ -89,8 +90,8 @@ impl Context {
         Slot::find(self.services(key.name), key.name)?.handle(false)
     }
 
-    /// Provides a service. Others see it as soon as this context's plugin is active; it goes first when the plugin
-    /// unloads, and its dependants are unloaded before it is gone.
+    /// Provides a service. Others see it as soon as this context's plugin is active (and so does its own `get`; `peek` finds
+    /// it before); it goes first when the plugin unloads, and its dependants are unloaded before it is gone.
     ///
     /// # Errors
     /// The context is inactive, the service is provided already in this realm, the plugin declared other services only,
@@ -200,7 +201,12 @@ impl Context {
     }
 
     /// The levels of configuration laid over one another: `base` first, then farthest to nearest, then `head`.
-    pub fn resolve<C: Merge + Send + Sync + 'static>(&self, key: Intercept<C>, base: C, head: Option<&C>) -> C {
+    pub fn resolve<C: Merge + Send + Sync + 'static>(
+        &self,
+        key: Intercept<C>,
+        base: C,
+        head: Option<&C>,
+    ) -> C {
         let mut resolved = base;
         for level in self.intercepts(key) {
             resolved.merge(&level);
@@ -228,7 +234,7 @@ impl Context {
     }
 
     /// Mounts a plugin below this context. Its body runs later, when its needs are met, and never inside of this call;
-    /// it is unloaded with this context's plugin.
+    /// it is unloaded with this context's plugin. The fiber that is returned is a handle: dropping it unloads nothing.
     ///
     /// # Errors
     /// The context is inactive, a needed key's name is in use with another type, or an observer refused the plugin.
@@ -317,7 +323,11 @@ fn slot_id<T: ?Sized + Send + Sync + 'static>(slot: &Arc<Slot<T>>) -> u64 {
 
 impl Shared {
     /// The fiber's creation is known: its needs count from now on.
-    fn publish_fiber(self: &Arc<Self>, mut fibers: crate::sync::MutexGuard<'_, crate::fibers::Fibers>, cell: &FiberCell) {
+    fn publish_fiber(
+        self: &Arc<Self>,
+        mut fibers: crate::sync::MutexGuard<'_, crate::fibers::Fibers>,
+        cell: &FiberCell,
+    ) {
         let Some(data) = fibers.get_mut(cell.id) else { return };
         data.fresh = false;
         let slots: smallvec::SmallVec<[u64; 8]> = data.needs.iter().map(|need| need.slot.id()).collect();

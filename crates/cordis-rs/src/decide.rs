@@ -80,7 +80,7 @@ impl Shared {
                 None => rest(data, after),
                 Some(loaded) => {
                     if let Loaded::Failed(error) = &loaded {
-                        after.dropped.extend(data.cell.set_error(Some(error.clone())));
+                        after.dropped.extend(data.cell.set_error(Some(Caught::clone(error))));
                     }
                     let stays = matches!(loaded, Loaded::Well) && !data.disposing && !data.restart;
                     // A check that was not asked since leaves things as they are: the active fiber asks it.
@@ -374,7 +374,13 @@ fn current(fibers: &Fibers, id: FiberId) -> Current {
             None => 0,
             Some(provided) if provided.check().is_none() => provided.id(),
             Some(provided) => match verdict(data, provided.id()) {
-                Some(counts) => if counts { provided.id() } else { 0 },
+                Some(counts) => {
+                    if counts {
+                        provided.id()
+                    } else {
+                        0
+                    }
+                }
                 None => {
                     unchecked.extend(asked(provided));
                     continue;

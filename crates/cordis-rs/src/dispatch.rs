@@ -143,8 +143,11 @@ impl<'d> At<'d> {
                     if snapshot.careful.load(Relaxed) && !self.shared.begin(entry.head().0) {
                         continue;
                     }
-                    let answer =
-                        if traced { span::within(&entry.head().0.owner, || call(entry)) } else { call(entry) };
+                    let answer = if traced {
+                        span::within(&entry.head().0.owner, || call(entry))
+                    } else {
+                        call(entry)
+                    };
                     if let Break(answer) = answer {
                         return Some(answer);
                     }
@@ -175,14 +178,14 @@ impl<'d> At<'d> {
         E: Event<Entry = L, Kept = Arc<L>>,
         L: ?Sized + Entry,
     {
-        let pins = route::pin(self.shared, scope, key);
-        if pins.len() <= 1 {
-            return self.run(pins.first()?.as_deref()?, call, on_panic);
+        let (first, more) = route::pin(self.shared, scope, key);
+        if more.is_empty() {
+            return self.run(first.as_ref()?.as_deref()?, call, on_panic);
         }
         let _sync = frames::enter_sync();
         let traced = span::wanted();
         let mut rest: smallvec::SmallVec<[Cursor<'_, L>; 4]> =
-            pins.iter().filter_map(|pin| Some((pin.as_deref()?, 0))).collect();
+            first.iter().chain(&more).filter_map(|pin| Some((pin.as_deref()?, 0))).collect();
         loop {
             let mut current = None;
             let ended = catch_unwind(AssertUnwindSafe(|| {
@@ -198,8 +201,11 @@ impl<'d> At<'d> {
                     if snapshot.careful.load(Relaxed) && !self.shared.begin(entry.head().0) {
                         continue;
                     }
-                    let answer =
-                        if traced { span::within(&entry.head().0.owner, || call(entry)) } else { call(entry) };
+                    let answer = if traced {
+                        span::within(&entry.head().0.owner, || call(entry))
+                    } else {
+                        call(entry)
+                    };
                     if let Break(answer) = answer {
                         return Some(answer);
                     }

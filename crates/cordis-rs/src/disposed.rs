@@ -59,7 +59,8 @@ impl fmt::Display for Disposed {
             return f.write_str("nothing left behind");
         }
         let mut first = true;
-        let mut separate = |f: &mut fmt::Formatter<'_>| if std::mem::take(&mut first) { Ok(()) } else { f.write_str("; ") };
+        let mut separate =
+            |f: &mut fmt::Formatter<'_>| if std::mem::take(&mut first) { Ok(()) } else { f.write_str("; ") };
         for late in &self.still_running {
             separate(f)?;
             write!(f, "`{}` of `{}` is still running", late.step, late.plugin)?;

@@ -309,7 +309,8 @@ impl Context {
         let span = span::wanted().then(|| span::of(self.cell()));
         let mut future = pin!(async { setup(inside).await });
         let ended = poll_fn(|cx| poll_inside(future.as_mut(), frame, span.as_ref(), cx)).await;
-        let failed = |source| EffectError::Setup { label: label.to_string(), plugin: self.cell().label(), source };
+        let failed =
+            |source| EffectError::Setup { label: label.to_string(), plugin: self.cell().label(), source };
         match ended {
             Ok(Ok(cleanup)) => Ok(running.complete(sealed_cleanup::Cleanup::disposer(cleanup))),
             Ok(Err(error)) => {

@@ -8,7 +8,9 @@ pub type SharedError = Arc<dyn Error + Send + Sync>;
 
 /// The context's fiber is unloading, disposed or about to be: nothing can be registered on it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("cannot {action} on inactive context `{plugin}`: its plugin is being unloaded; use a context that is still active")]
+#[error(
+    "cannot {action} on inactive context `{plugin}`: its plugin is being unloaded; use a context that is still active"
+)]
 #[non_exhaustive]
 pub struct Inactive {
     /// What was asked for.
@@ -24,7 +26,9 @@ impl Inactive {
 
 /// The provider of the service was unloaded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("service `{service}` is gone: its provider was unloaded; declare it as a need to be reloaded with it")]
+#[error(
+    "service `{service}` is gone: its provider was unloaded; declare it as a need to be reloaded with it"
+)]
 #[non_exhaustive]
 pub struct Gone {
     /// The key's name.
@@ -61,7 +65,9 @@ pub enum ProvideError {
     #[error(transparent)]
     Inactive(#[from] Inactive),
     /// Somebody provides the service where this context would.
-    #[error("service `{service}` is already provided by `{owner}`: `{plugin}` can provide it in a context isolated for it")]
+    #[error(
+        "service `{service}` is already provided by `{owner}`: `{plugin}` can provide it in a context isolated for it"
+    )]
     Taken {
         /// The key's name.
         service: &'static str,
@@ -79,7 +85,9 @@ pub enum ProvideError {
         plugin: String,
     },
     /// Another key of this name has another type.
-    #[error("service key `{service}` is in use with another type: import its constant instead of declaring a second one")]
+    #[error(
+        "service key `{service}` is in use with another type: import its constant instead of declaring a second one"
+    )]
     KeyConflict {
         /// The key's name.
         service: &'static str,
@@ -175,7 +183,9 @@ pub enum UpdateError {
         state: State,
     },
     /// The root and scopes run no plugin.
-    #[error("cannot update `{plugin}`: it runs no plugin and has no configuration; update the fiber that `plugin()` returned")]
+    #[error(
+        "cannot update `{plugin}`: it runs no plugin and has no configuration; update the fiber that `plugin()` returned"
+    )]
     NoPlugin {
         /// Its name.
         plugin: String,
@@ -225,7 +235,9 @@ pub enum ScopeError {
         scope: u64,
     },
     /// The parent is the scope itself or descends from it.
-    #[error("scope {scope} cannot have scope {parent} as its parent: that one is, or descends from, the scope itself")]
+    #[error(
+        "scope {scope} cannot have scope {parent} as its parent: that one is, or descends from, the scope itself"
+    )]
     Cycle {
         /// The scope's id.
         scope: u64,

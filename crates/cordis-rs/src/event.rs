@@ -90,7 +90,9 @@ macro_rules! key {
         }
 
         impl<$first: 'static $(, $more: 'static)*> $key<$first $(, $more)*> {
-            /// Declares the event. Two keys of one name must agree in mode and types: the second to be used is refused.
+            /// Declares the event. Keys of one name must agree in mode and types: where they do not, the first one that
+            /// was listened to stands, `on` with another is refused, and a dispatch of another reaches nobody and is
+            /// reported.
             pub const fn new(name: &'static str) -> Self {
                 $key { name: Name::new(name), subject: None, of_own_fiber: false, _types: PhantomData }
             }

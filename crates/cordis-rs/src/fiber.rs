@@ -2,13 +2,13 @@
 
 use crate::{
     Disposed, FiberError, UpdateError,
+    error::SharedError,
     fibers::{Caught, FiberId},
     keys,
     meta::Updating,
+    scope_key::ScopeKey,
     shared::Shared,
     sync::{Arc, AtomicU8, Mutex, OnceLock, Ordering::*},
-    error::SharedError,
-    scope_key::ScopeKey,
     waits::Target,
 };
 use serde::Serialize;
@@ -84,13 +84,7 @@ struct RareCell {
 
 impl FiberCell {
     pub(crate) fn new(id: FiberId, uid: u64, name: Cow<'static, str>, state: State) -> Self {
-        FiberCell {
-            id,
-            uid,
-            name,
-            state: AtomicU8::new(state as u8),
-            rare: OnceLock::new(),
-        }
+        FiberCell { id, uid, name, state: AtomicU8::new(state as u8), rare: OnceLock::new() }
     }
 
     #[inline]
@@ -230,7 +224,11 @@ impl Fiber {
         self.update_any(Arc::new(config), type_name::<C>()).await
     }
 
-    async fn update_any(&self, config: Arc<dyn Any + Send + Sync>, given: &'static str) -> Result<(), UpdateError> {
+    async fn update_any(
+        &self,
+        config: Arc<dyn Any + Send + Sync>,
+        given: &'static str,
+    ) -> Result<(), UpdateError> {
         let plugin = {
             let fibers = self.shared.fibers.lock();
             fibers.get(self.cell.id).filter(|data| !data.disposing).and_then(|data| data.plugin.clone())
@@ -289,7 +287,8 @@ impl Fiber {
     }
 
     /// Unloads it for good: its registrations, services, tasks and child plugins, newest first, each awaited. When this
-    /// returns nothing of it runs any more and what its closures captured is dropped; exceptions are in the result.
+    /// returns nothing of it runs any more and what its closures captured is dropped; exceptions of its own and its child
+    /// plugins are in the result ([`Disposed`]), those of dependants are reported to [`ERROR`](keys::ERROR).
     ///
     /// All callers wait for the same end. Called from code that this very unload waits for (its body, one of its
     /// listeners or tasks, a dependant or child), it only requests. The root is emptied and stays usable.
@@ -297,7 +296,7 @@ impl Fiber {
     /// # Cancel safety
     /// Dropping the future stops only the waiting.
     pub async fn dispose(&self) -> Disposed {
-        let Some(gone) = self.shared.request_dispose(self.cell.id) else { return Disposed::default() };
+        let Some(gone) = self.shared.begin_dispose(self.cell.id) else { return Disposed::default() };
         self.shared.help();
         poll_fn(|cx| {
             if gone.fired() || self.shared.would_wait_for_caller(Target::Fiber(self.cell.id)) {

@@ -52,7 +52,8 @@ impl Caught {
 /// How the last run of a body ended.
 pub(crate) enum Loaded {
     Well,
-    Failed(Caught),
+    /// Boxed: a fiber is kept small, and most do not fail.
+    Failed(Box<Caught>),
     /// Dropped before its end: disposed, updated, or a need was withdrawn.
     Cancelled,
 }
@@ -315,7 +316,9 @@ impl Fibers {
             root = Some(cell.clone());
             Box::new(Data::new(cell, FiberId::default(), 0))
         });
-        root.unwrap_or_else(|| Arc::new(FiberCell::new(FiberId::default(), 0, "root".into(), State::Disposed)))
+        root.unwrap_or_else(|| {
+            Arc::new(FiberCell::new(FiberId::default(), 0, "root".into(), State::Disposed))
+        })
     }
 
     #[must_use = "drop it outside of the lock"]
@@ -380,6 +383,8 @@ impl Fibers {
     }
 
     pub(crate) fn dependants(&self, slot: u64) -> Vec<FiberId> {
-        self.slots.get(&slot).map_or_else(Vec::new, |state| state.dependants.iter().map(|(_, id)| *id).collect())
+        self.slots
+            .get(&slot)
+            .map_or_else(Vec::new, |state| state.dependants.iter().map(|(_, id)| *id).collect())
     }
 }

@@ -153,7 +153,8 @@ fn waiting_for(data: &Data) -> Option<String> {
     match data.state() {
         State::Loading => Some("its body".into()),
         State::Unloading => {
-            if data.rare.as_ref().is_some_and(|rare| rare.drain.as_ref().is_some_and(|drain| !drain.fired())) {
+            if data.rare.as_ref().is_some_and(|rare| rare.drain.as_ref().is_some_and(|drain| !drain.fired()))
+            {
                 return Some("its dependants".into());
             }
             let last = data.effects.last_key()?;

@@ -1,4 +1,5 @@
-//! The host's own events.
+//! The host's own events. They are dispatched at no scope: a listener registered through a scope's context hears them when it
+//! is `global`.
 
 use crate::{
     Announce, Bail, BoxError, Effect, Emit, Fiber, Waterfall,

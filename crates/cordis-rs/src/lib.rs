@@ -7,7 +7,11 @@
 //!
 //! Modules in reading order: keys and dispatch (`event`, `on`, `dispatch`, `call`, `waterfall`), registrations (`bucket`,
 //! `effect`), services (`service`, `needs`, `view`), plugins and fibers (`plugin`, `fiber`, `fibers`, `decide`, `pump`,
-//! `load`, `teardown`), scopes (`scope_key`, `scope`, `layers`), and what looks at them (`inspect`, `meta`).
+//! `load`, `teardown`), scopes (`scope_key`, `scope`, `layers`), and what looks at them (`inspect`, `meta`);
+//! `docs/architecture.md` of the repository names them all.
+//!
+//! Features: `catalog` (compiled-in plugins by name, configured by JSON), `log` (the recent trace records for plugins to read),
+//! `testing` (helpers for the tests of plugin authors).
 
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used))]
 

@@ -54,10 +54,10 @@ impl Load {
                 }
                 Ok(Poll::Pending) => return Poll::Pending,
                 Ok(Poll::Ready(Ok(()))) => Loaded::Well,
-                Ok(Poll::Ready(Err(error))) => Loaded::Failed(Caught::new(error)),
+                Ok(Poll::Ready(Err(error))) => Loaded::Failed(Box::new(Caught::new(error))),
                 Err(panic) => {
                     frames::take_panicked();
-                    Loaded::Failed(Caught::new(format!("panicked: {panic}").into()))
+                    Loaded::Failed(Box::new(Caught::new(format!("panicked: {panic}").into())))
                 }
             }
         };
@@ -83,7 +83,8 @@ impl Drop for Load {
     /// The runtime went away in the middle of it: the fiber fails, since trying again would end the same way.
     fn drop(&mut self) {
         if self.body.is_some() {
-            self.end(Loaded::Failed(Caught::new("the runtime ended while the plugin was loading".into())));
+            let ended = Caught::new("the runtime ended while the plugin was loading".into());
+            self.end(Loaded::Failed(Box::new(ended)));
         }
     }
 }
@@ -114,7 +115,8 @@ impl Shared {
         }
         data.busy = false;
         // One that was told to stop and gave an error for it, a refused registration for one, has not failed.
-        let loaded = if data.cancel && matches!(loaded, Loaded::Failed(_)) { Loaded::Cancelled } else { loaded };
+        let loaded =
+            if data.cancel && matches!(loaded, Loaded::Failed(_)) { Loaded::Cancelled } else { loaded };
         data.loaded = Some(loaded);
         let rare = data.rare.as_mut();
         let (over, waker) = rare.map_or((None, None), |rare| (rare.body_over.take(), rare.body_waker.take()));
@@ -159,7 +161,8 @@ impl Shared {
             verdicts.push((id, counts));
         }
         let mut fibers = self.fibers.lock();
-        let slots = fibers.get(id).map(|data| data.needs.iter().map(|need| need.slot.id()).collect::<Vec<_>>());
+        let slots =
+            fibers.get(id).map(|data| data.needs.iter().map(|need| need.slot.id()).collect::<Vec<_>>());
         let current: Vec<u64> =
             slots.unwrap_or_default().iter().filter_map(|slot| Some(fibers.provider(*slot)?.id())).collect();
         let Some(data) = fibers.get_mut(id) else { return };

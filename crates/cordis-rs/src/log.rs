@@ -120,7 +120,9 @@ where
         let named = fields.others.iter().find(|(name, _)| *name == "plugin").map(|(_, name)| name.clone());
         let plugin = named.or_else(|| {
             let scope = ctx.event_scope(event)?;
-            scope.into_iter().find_map(|span| span.extensions().get::<PluginName>().map(|name| name.0.clone()))
+            scope
+                .into_iter()
+                .find_map(|span| span.extensions().get::<PluginName>().map(|name| name.0.clone()))
         });
         let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let mut buffer = self.recent.buffer.lock();

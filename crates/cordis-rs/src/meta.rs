@@ -1,7 +1,7 @@
 //! The payloads of the host's own events.
 
 use crate::{
-    Context, Effect, Fiber, Mode, ScopeKey, State,
+    BoxError, Context, Effect, Fiber, Mode, ScopeKey, State,
     bucket::{Bucket, Kept},
     contain::contained,
     keys,
@@ -10,7 +10,6 @@ use crate::{
     shared::{AnySlot, Buckets, Shared},
     sync::{Arc, Weak},
     waterfall::Around,
-    BoxError,
 };
 use std::{any::Any, fmt};
 

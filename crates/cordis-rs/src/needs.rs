@@ -33,7 +33,11 @@ pub struct Satisfied<'a> {
 }
 
 impl Declared<'_> {
-    fn add<T: ?Sized + Send + Sync + 'static>(&mut self, key: Key<T>, optional: bool) -> Result<(), Conflict> {
+    fn add<T: ?Sized + Send + Sync + 'static>(
+        &mut self,
+        key: Key<T>,
+        optional: bool,
+    ) -> Result<(), Conflict> {
         let services = self.view.and_then(|view| view.realm(key.name));
         let services = services.map_or(&self.shared.services, |realm| realm.services());
         let slot = Slot::<T>::of(services, key.name).ok_or(Conflict(key.name.text))?;

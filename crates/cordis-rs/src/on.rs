@@ -32,7 +32,9 @@ impl<'c, K: Event> On<'c, K> {
         On { ctx, key, placing: Placing::default(), state: Stateless }
     }
 
-    /// Lends `state` to the listener as its first argument, so that an async listener need capture nothing.
+    /// Lends `state` to the listener as its first argument, so that an async listener need capture nothing. Several things
+    /// go as a tuple and arrive as one reference: `.with((a, b)).run(async |(a, b), payload| ..)`. The state is dropped with
+    /// the listener.
     pub fn with<S: Send + Sync + 'static>(self, state: S) -> On<'c, K, With<S>> {
         On { ctx: self.ctx, key: self.key, placing: self.placing, state: With(state) }
     }

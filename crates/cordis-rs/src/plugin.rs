@@ -54,7 +54,8 @@ pub trait Plugin: Send + Sync + 'static {
     /// Makes the fiber Failed; what was registered is undone.
     ///
     /// # Cancel safety
-    /// It is dropped at its next await when the fiber is disposed or updated, or when a need is withdrawn.
+    /// It is dropped at its next await when the fiber is disposed or updated, or when a need is withdrawn; what it has
+    /// registered is undone. What needs more than a drop belongs into an effect before the next await.
     fn apply(
         &self,
         ctx: &Context,
@@ -77,12 +78,26 @@ pub(crate) type Level = (LevelName, Arc<dyn Any + Send + Sync>);
 pub struct LevelName(pub(crate) Name);
 
 /// Begins the definition of a plugin that is a function. An empty name takes the parent's.
+///
+/// ```
+/// use cordis::{BoxError, Context, Handle, Key, Plugin, define};
+///
+/// const GREETING: Key<String> = Key::new("greeting");
+///
+/// pub fn plugin() -> impl Plugin<Config = ()> {
+///     define("door").needs(GREETING).run(apply)
+/// }
+///
+/// // Without needs the second argument is `_needs: ()`.
+/// async fn apply(ctx: &Context, greeting: Handle<String>, _config: &()) -> Result<(), BoxError> {
+///     println!("{}", *greeting.get()?);
+///     ctx.effect("close the door", async || println!("closed"))?;
+///     Ok(())
+/// }
+/// # let _ = plugin();
+/// ```
 pub fn define(name: impl Into<Cow<'static, str>>) -> Define {
-    Define {
-        name: name.into(),
-        needs: (),
-        parts: None,
-    }
+    Define { name: name.into(), needs: (), parts: None }
 }
 
 /// What most plugins do without.
@@ -128,10 +143,15 @@ impl<N: Needs> Define<N> {
         mut self,
         validate: impl Fn(&C) -> Result<(), BoxError> + Send + Sync + 'static,
     ) -> Self {
-        self.parts.get_or_insert_default().validate = Some(Box::new(move |config| match config.downcast_ref() {
-            Some(config) => validate(config),
-            None => Err(format!("`validate` takes a `{}`, which is not the plugin's Config", type_name::<C>()).into()),
-        }));
+        self.parts.get_or_insert_default().validate =
+            Some(Box::new(move |config| match config.downcast_ref() {
+                Some(config) => validate(config),
+                None => Err(format!(
+                    "`validate` takes a `{}`, which is not the plugin's Config",
+                    type_name::<C>()
+                )
+                .into()),
+            }));
         self
     }
 
@@ -149,7 +169,10 @@ impl<N: Needs> Define<N> {
     pub fn run_boxed<C, F>(self, body: F) -> FnPlugin<N, C, F>
     where
         C: Send + Sync + 'static,
-        F: for<'a> Fn(&'a Context, N::Out, &'a C) -> BoxFuture<'a, Result<(), BoxError>> + Send + Sync + 'static,
+        F: for<'a> Fn(&'a Context, N::Out, &'a C) -> BoxFuture<'a, Result<(), BoxError>>
+            + Send
+            + Sync
+            + 'static,
     {
         FnPlugin { name: self.name, needs: self.needs, parts: self.parts, body, _config: PhantomData }
     }
@@ -212,7 +235,10 @@ where
     }
 
     fn validate(&self, config: &C) -> Result<(), BoxError> {
-        self.parts.as_ref().and_then(|parts| parts.validate.as_ref()).map_or(Ok(()), |validate| validate(config))
+        self.parts
+            .as_ref()
+            .and_then(|parts| parts.validate.as_ref())
+            .map_or(Ok(()), |validate| validate(config))
     }
 
     async fn apply(&self, ctx: &Context, needs: N::Out, config: &C) -> Result<(), BoxError> {
@@ -248,9 +274,18 @@ pub(crate) trait Mounted: Send + Sync {
     fn kind(&self) -> TypeId;
     fn provides(&self) -> &[&'static str];
     /// Makes the body's future. Under the fiber lock; runs no foreign code, which starts at the first poll.
-    fn load(self: Arc<Self>, ctx: Context, satisfied: Satisfied<'_>) -> Option<BoxFuture<'static, Result<(), BoxError>>>;
+    fn load(
+        self: Arc<Self>,
+        ctx: Context,
+        satisfied: Satisfied<'_>,
+    ) -> Option<BoxFuture<'static, Result<(), BoxError>>>;
     /// Checks type and content of a new configuration; `given` is its type's name.
-    fn accepts(&self, config: &(dyn Any + Send + Sync), given: &'static str, plugin: String) -> Result<(), UpdateError>;
+    fn accepts(
+        &self,
+        config: &(dyn Any + Send + Sync),
+        given: &'static str,
+        plugin: String,
+    ) -> Result<(), UpdateError>;
     /// Takes over a configuration that was accepted.
     fn configure(&self, config: Arc<dyn Any + Send + Sync>);
 }
@@ -287,9 +322,14 @@ impl<P: Plugin> Mount<P> {
             return Ok(config);
         }
         let mut configuring = Configuring { fiber: ctx.fiber(), config };
-        ctx.waterfall(keys::CONFIG, &mut configuring, &(), async |_: &(), _: &mut Configuring| Ok(())).await??;
+        ctx.waterfall(keys::CONFIG, &mut configuring, &(), async |_: &(), _: &mut Configuring| Ok(()))
+            .await??;
         configuring.config.downcast().map_err(|_| {
-            format!("a listener of `internal/config` gave something else than a `{}`", type_name::<P::Config>()).into()
+            format!(
+                "a listener of `internal/config` gave something else than a `{}`",
+                type_name::<P::Config>()
+            )
+            .into()
         })
     }
 }
@@ -316,7 +356,12 @@ impl<P: Plugin> Mounted for Mount<P> {
         }))
     }
 
-    fn accepts(&self, config: &(dyn Any + Send + Sync), given: &'static str, plugin: String) -> Result<(), UpdateError> {
+    fn accepts(
+        &self,
+        config: &(dyn Any + Send + Sync),
+        given: &'static str,
+        plugin: String,
+    ) -> Result<(), UpdateError> {
         match config.downcast_ref::<P::Config>() {
             Some(config) => {
                 let checked = contained(|| self.plugin.validate(config));

@@ -7,11 +7,11 @@
 use crate::{
     FiberId, State,
     decide::{Act, After},
+    disposed::Disposed,
     done::{Done, Then},
     effect::Undo,
     fibers::Fibers,
     frames,
-    disposed::Disposed,
     load::Load,
     shared::Shared,
     sync::{Arc, MutexGuard},
@@ -47,6 +47,7 @@ impl Shared {
     /// Works instead of waiting for another thread to wake up. Not inside of foreign code: that is somebody's time.
     pub(crate) fn help(self: &Arc<Self>) {
         if frames::any() {
+            self.kick(self.fibers.lock());
             return;
         }
         let _entered = self.runtime.enter();

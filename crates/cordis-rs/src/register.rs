@@ -49,7 +49,10 @@ impl Context {
 
     /// How many listeners of `key` are registered where this context would register one.
     pub fn listeners<K: Event>(&self, key: K) -> usize {
-        self.events(key.of_own_fiber(), false).get(key.key().0).and_then(bucket_of::<K>).map_or(0, |b| b.len())
+        self.events(key.of_own_fiber(), false)
+            .get(key.key().0)
+            .and_then(bucket_of::<K>)
+            .map_or(0, |b| b.len())
     }
 
     fn bucket_for<K: Event>(&self, key: K, global: bool) -> Result<BucketOf<K>, ListenError> {

@@ -1,10 +1,6 @@
 //! Which plugins are mounted, and how often.
 
-use crate::{
-    Context, Fiber, Plugin, PluginId,
-    shared::Shared,
-    sync::Arc,
-};
+use crate::{Context, Fiber, Plugin, PluginId, shared::Shared, sync::Arc};
 
 /// A look at the mounted plugins; it counts them when it is asked, and costs a mounted plugin nothing.
 pub struct Registry {

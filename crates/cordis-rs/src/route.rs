@@ -12,7 +12,8 @@ use smallvec::SmallVec;
 /// As many buckets as a dispatch merges without allocating: the unscoped one and three levels.
 const LEVELS: usize = 4;
 
-pub(crate) type Pins<K> = SmallVec<[SwapGuard<Snapshot<K>>; LEVELS]>;
+type Pinned<K> = SwapGuard<Snapshot<K>>;
+pub(crate) type Pins<K> = SmallVec<[Pinned<K>; LEVELS]>;
 
 /// The unscoped bucket of an event; one of that name with another mode or other types is reported. Scopes need no report
 /// of their own: the unscoped bucket fixes what a name means.
@@ -33,18 +34,26 @@ fn scoped<E: Event>(scope: &ScopeKey, key: E) -> Option<&BucketOf<E>> {
 
 /// Pins the non-empty buckets of a synchronous dispatch: the unscoped one, then the scope's and its ancestors'.
 #[inline]
-pub(crate) fn pin<E: Event>(shared: &Arc<Shared>, scope: Option<&ScopeKey>, key: E) -> Pins<E::Kept> {
-    let mut pins = Pins::new();
+pub(crate) fn pin<E: Event>(
+    shared: &Arc<Shared>,
+    scope: Option<&ScopeKey>,
+    key: E,
+) -> (Option<Pinned<E::Kept>>, Pins<E::Kept>) {
+    // One bucket is the common case and needs no list.
+    let (mut first, mut more) = (None, Pins::new());
     let mut see = |bucket: Option<&BucketOf<E>>| {
         if let Some(bucket) = bucket.filter(|bucket| bucket.len() > 0) {
-            pins.push(bucket.pin());
+            match first {
+                None => first = Some(bucket.pin()),
+                Some(_) => more.push(bucket.pin()),
+            }
         }
     };
     see(unscoped(shared, key));
     if let Some(scope) = scope {
         scope.visit(|scope| see(scoped(scope, key)));
     }
-    pins
+    (first, more)
 }
 
 /// The listeners of an asynchronous dispatch, in order. Holds no listener: see the bucket's invariant 4.

@@ -12,7 +12,8 @@ impl Runtime {
     pub(crate) fn current() -> Result<Self, NoRuntime> {
         let handle = tokio::runtime::Handle::try_current().map_err(|_| NoRuntime::Outside)?;
         // tokio tells of missing timers only by a panic.
-        std::panic::catch_unwind(|| drop(tokio::time::sleep(Duration::ZERO))).map_err(|_| NoRuntime::NoTimers)?;
+        std::panic::catch_unwind(|| drop(tokio::time::sleep(Duration::ZERO)))
+            .map_err(|_| NoRuntime::NoTimers)?;
         Ok(Runtime(handle))
     }
 

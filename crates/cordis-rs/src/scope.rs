@@ -1,9 +1,6 @@
 //! A scope's lifetime: a child fiber whose registrations are tied to the scope and end with it.
 
-use crate::{
-    Context, Disposed, Fiber, Inactive, ScopeError, ScopeKey, State,
-    sync::Arc,
-};
+use crate::{Context, Disposed, Fiber, Inactive, ScopeError, ScopeKey, State, sync::Arc};
 use std::{fmt, ops::Deref};
 
 /// Owns everything that is registered through its context, which is visible in that scope only.

@@ -56,7 +56,8 @@ impl<T: ?Sized + Send + Sync + 'static> Key<T> {
         self.name.text
     }
 
-    /// As a need that does not hold the plugin up; the plugin reloads when the service comes or goes.
+    /// As a need that does not hold the plugin up; the plugin reloads when the service comes or goes. Two plugins that each
+    /// may use what the other provides reload each other without end: let one of them look it up with `get` instead.
     pub const fn optional(self) -> Optional<T> {
         Optional(self)
     }

@@ -165,7 +165,12 @@ impl Shared {
     }
 
     #[cold]
-    pub(crate) fn panic_at(&self, event: &'static str, frame: Option<Frame>, message: String) -> ListenerPanic {
+    pub(crate) fn panic_at(
+        &self,
+        event: &'static str,
+        frame: Option<Frame>,
+        message: String,
+    ) -> ListenerPanic {
         let frame = frame.filter(|frame| self.owns(*frame));
         let plugin = frame.map_or_else(|| "dispatcher".into(), |frame| self.label_of(frame.fiber));
         ListenerPanic { event, plugin, message }
@@ -174,7 +179,9 @@ impl Shared {
     /// See [`Fiber::also_needs`](crate::Fiber::also_needs).
     pub(crate) fn add_need<T: ?Sized + Send + Sync + 'static>(&self, id: FiberId, key: Key<T>) -> bool {
         let mut fibers = self.fibers.lock();
-        let Some(data) = fibers.get_mut(id).filter(|data| data.fresh && data.plugin.is_some()) else { return false };
+        let Some(data) = fibers.get_mut(id).filter(|data| data.fresh && data.plugin.is_some()) else {
+            return false;
+        };
         let realm = data.view.as_ref().and_then(|view| view.realm(key.name));
         let services = realm.map_or(&self.services, |realm| realm.services());
         let Some(slot) = Slot::<T>::of(services, key.name) else { return false };

@@ -6,10 +6,10 @@
 
 pub(crate) use std::sync::{Arc, Weak};
 
-#[cfg(not(cordis_shuttle))]
-pub(crate) use std::sync::OnceLock;
 #[cfg(cordis_shuttle)]
 pub(crate) use explored::OnceLock;
+#[cfg(not(cordis_shuttle))]
+pub(crate) use std::sync::OnceLock;
 
 #[cfg(not(cordis_shuttle))]
 pub(crate) use {

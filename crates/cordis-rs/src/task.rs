@@ -158,7 +158,11 @@ impl Context {
     }
 
     /// Runs `future` unless the context goes first.
-    pub(crate) async fn until_disposed<F>(&self, label: &'static str, mut future: F) -> Result<F::Output, ContextDisposed>
+    pub(crate) async fn until_disposed<F>(
+        &self,
+        label: &'static str,
+        mut future: F,
+    ) -> Result<F::Output, ContextDisposed>
     where
         F: Future + Unpin,
     {

@@ -33,6 +33,13 @@ struct Step {
 impl Shared {
     /// Begins the unloading of a fiber for good, or joins the one under way; `None` when it is gone already.
     pub(crate) fn request_dispose(self: &Arc<Self>, id: FiberId) -> Option<Arc<Done>> {
+        let gone = self.begin_dispose(id);
+        self.kick(self.fibers.lock());
+        gone
+    }
+
+    /// As `request_dispose`, for one who works the queue off next: it wakes nobody else up for that.
+    pub(crate) fn begin_dispose(self: &Arc<Self>, id: FiberId) -> Option<Arc<Done>> {
         let mut after = After::default();
         let (gone, first) = {
             let mut fibers = self.fibers.lock();
@@ -43,7 +50,6 @@ impl Shared {
             if first && !observed {
                 self.cancel_load(data, &mut after);
                 fibers.enqueue(id);
-                self.kick(fibers);
             }
             (gone, observed)
         };
@@ -61,7 +67,7 @@ impl Shared {
                 self.cancel_load(data, &mut after);
             }
             fibers.enqueue(id);
-            self.kick(fibers);
+            drop(fibers);
             self.finish(after);
         }
         Some(gone)
@@ -84,12 +90,14 @@ impl Shared {
         let data = fibers.get_mut(fiber);
         match under_way {
             Some(done) if report.is_none() => {
-                let join = data.and_then(|data| data.record_mut(effect)).and_then(|record| {
-                    match std::mem::replace(&mut record.undo, Undo::Wait(done.clone())) {
+                let join =
+                    data.and_then(|data| data.record_mut(effect)).and_then(|record| match std::mem::replace(
+                        &mut record.undo,
+                        Undo::Wait(done.clone()),
+                    ) {
                         Undo::Busy(join) => join,
                         _ => None,
-                    }
-                });
+                    });
                 drop(fibers);
                 for then in [Some(Then::Forget(Arc::downgrade(self), fiber, effect)), join.map(Then::Fire)] {
                     if let Some(then) = then
@@ -292,7 +300,11 @@ impl Shared {
         let shared = self.clone();
         self.runtime.spawn(async move {
             if within(limit, done.wait()).await.is_none() {
-                shared.report(plugin.clone(), &step, "is still running past its limit; it is not waited for".into());
+                shared.report(
+                    plugin.clone(),
+                    &step,
+                    "is still running past its limit; it is not waited for".into(),
+                );
                 done.abandon(Disposed::late(plugin, step));
             }
         });

@@ -40,7 +40,11 @@ impl TestApp {
     ///
     /// # Panics
     /// Outside of a tokio runtime, or on one without timers: a test cannot go on then.
-    #[allow(clippy::expect_used, clippy::new_without_default, reason = "for tests, which have nobody to hand an error to")]
+    #[allow(
+        clippy::expect_used,
+        clippy::new_without_default,
+        reason = "for tests, which have nobody to hand an error to"
+    )]
     pub fn new() -> Self {
         let app = App::new().expect("a test runs inside of a tokio runtime");
         let errors: Arc<Mutex<Vec<Report>>> = Arc::default();

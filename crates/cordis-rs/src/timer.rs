@@ -29,7 +29,11 @@ impl Context {
     ///
     /// # Errors
     /// The context is inactive.
-    pub fn timeout(&self, delay: Duration, callback: impl FnOnce() + Send + 'static) -> Result<Effect, Inactive> {
+    pub fn timeout(
+        &self,
+        delay: Duration,
+        callback: impl FnOnce() + Send + 'static,
+    ) -> Result<Effect, Inactive> {
         let ctx = self.clone();
         self.spawn("ctx.timeout()", async move {
             sleep(delay).await;
@@ -43,7 +47,11 @@ impl Context {
     ///
     /// # Errors
     /// The context is inactive.
-    pub fn interval(&self, period: Duration, mut callback: impl FnMut() + Send + 'static) -> Result<Effect, Inactive> {
+    pub fn interval(
+        &self,
+        period: Duration,
+        mut callback: impl FnMut() + Send + 'static,
+    ) -> Result<Effect, Inactive> {
         let ctx = self.clone();
         self.spawn("ctx.interval()", async move {
             let mut clock = Clock::new(period);
@@ -61,7 +69,11 @@ impl Context {
     /// # Errors
     /// The context is inactive.
     pub fn ticks(&self, period: Duration) -> Result<Ticks, Inactive> {
-        Ok(Ticks { signal: self.signal("ctx.interval()")?, plugin: self.cell().label(), clock: Clock::new(period) })
+        Ok(Ticks {
+            signal: self.signal("ctx.interval()")?,
+            plugin: self.cell().label(),
+            clock: Clock::new(period),
+        })
     }
 
     /// Wraps `callback` so that it runs at most once a `window`: at once, and, if it was called again meanwhile, at the
@@ -294,7 +306,11 @@ impl<A: Send + 'static> Debounce<A> {
         let last = {
             let mut state = self.state.lock();
             // A later call or a dispose came in between: this one has lost its turn.
-            if state.turn == turn && !state.disposed { std::mem::replace(&mut state.waiting, next) } else { next }
+            if state.turn == turn && !state.disposed {
+                std::mem::replace(&mut state.waiting, next)
+            } else {
+                next
+            }
         };
         if let Some(last) = last {
             last.cancel();

@@ -1,12 +1,6 @@
 //! What a context sees differently from its parent: scope, isolated services, intercepted configuration.
 
-use crate::{
-    Key, ScopeKey,
-    name::Name,
-    shared::Services,
-    sync::Arc,
-    table::Table,
-};
+use crate::{Key, ScopeKey, name::Name, shared::Services, sync::Arc, table::Table};
 use std::{any::Any, fmt, marker::PhantomData};
 
 /// A place of its own for a service: contexts isolated with the same realm share the service, others do not see it.
