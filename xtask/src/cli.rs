@@ -52,8 +52,8 @@ enum Rule {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  cargo xtask bench                         everything: ten minutes and more, most of it the peers
-  cargo xtask bench --no-peers              ours and the floors: five minutes
+  cargo xtask bench                         everything: about ten minutes, most of it the peers
+  cargo xtask bench --no-peers              ours and the floors: three minutes
   cargo xtask bench --quick                 shorter samples, smaller sizes of the peers
   cargo xtask bench --only emit             the works whose names contain a word
   cargo xtask bench --no-peers --strict     fail when a work is out of its reach

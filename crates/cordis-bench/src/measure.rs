@@ -10,8 +10,8 @@ use criterion::{Criterion, SamplingMode};
 /// What every benchmark of this crate is run with; the command line goes first.
 pub fn settings() -> Criterion {
     Criterion::default()
-        .warm_up_time(Duration::from_millis(500))
-        .measurement_time(Duration::from_millis(1_500))
+        .warm_up_time(Duration::from_millis(300))
+        .measurement_time(Duration::from_millis(1_000))
         .sample_size(30)
         .nresamples(1_001)
         .without_plots()

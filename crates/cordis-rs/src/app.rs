@@ -6,7 +6,12 @@ use std::{fmt, ops::Deref};
 
 /// A plugin host. It derefs to the root's [`Context`].
 ///
-/// Dropping it requests what [`shutdown`](App::shutdown) does and waits for nothing; contexts that outlive it are inactive.
+/// Dropping it undoes what can be undone without waiting and requests the rest of what [`shutdown`](App::shutdown) does;
+/// contexts that outlive it are inactive.
+///
+/// Failures that have no caller to go to (a body's error, a listener's panic) are traced, so that
+/// `tracing_subscriber::fmt().init()` shows them, and told to listeners of [`keys::ERROR`](crate::keys::ERROR):
+/// `app.on(keys::ERROR).run(|report| eprintln!("{report}"))`.
 ///
 /// ```
 /// use cordis::{App, BoxError, Context, Emit, define};
@@ -55,7 +60,8 @@ impl App {
     /// An app on the current tokio runtime, of either flavour.
     ///
     /// # Errors
-    /// There is no current runtime, or it has no timers.
+    /// There is no current runtime, or it has no timers. tokio tells of missing timers only by a panic, which is caught here;
+    /// the panic hook shows it all the same.
     pub fn new() -> Result<App, NoRuntime> {
         let shared = Shared::new(Runtime::current()?);
         Ok(App { ctx: shared.root_context() })
@@ -76,7 +82,12 @@ impl App {
             for need in data.needs.iter().filter(|need| !need.optional) {
                 let provided = fibers.slots.get(&need.slot.id()).and_then(|slot| slot.provided.as_ref());
                 let reason = match provided {
-                    None => "nothing provides it; mount a plugin that does".to_owned(),
+                    None => match fibers.iter().find(|other| other.declares(need.slot.name())) {
+                        Some(other) => {
+                            format!("`{}` would provide it and is {}", other.cell.label(), other.state())
+                        }
+                        None => "nothing provides it; mount a plugin that does".to_owned(),
+                    },
                     Some(provided) if !provided.is_active() => {
                         format!("its provider `{}` is {}", provided.owner().label(), provided.owner().state())
                     }

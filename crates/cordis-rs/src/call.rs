@@ -172,16 +172,27 @@ impl<'d> At<'d> {
         let scope = if key.is_routed() { key.subject(payload) } else { self.scope };
         let route = Route::new(self.shared, scope, key);
         let shared = self.shared;
-        let (mut at, mut suspended) = (0, None::<Call<'d, _>>);
+        let (mut at, mut suspended, mut ended) = (0, None::<Call<'d, _>>, false);
         poll_fn(move |cx| {
             loop {
+                // A finished future polled again is its caller's mistake; it never ends twice.
+                if ended {
+                    return Poll::Pending;
+                }
                 // Kept on the stack while it has not suspended: most calls never do.
                 let next = suspended.take().or_else(|| next_call(shared, &route, &mut at, payload));
-                let Some(mut call) = next else { return Poll::Ready(Ok(None)) };
+                let Some(mut call) = next else {
+                    ended = true;
+                    return Poll::Ready(Ok(None));
+                };
                 match poll_contained(&mut call, cx) {
                     Poll::Ready(Ok(Ok(None))) => {}
-                    Poll::Ready(Ok(answer)) => return Poll::Ready(answer),
+                    Poll::Ready(Ok(answer)) => {
+                        ended = true;
+                        return Poll::Ready(answer);
+                    }
                     Poll::Ready(Err(message)) => {
+                        ended = true;
                         let panic = shared.panic_at(key.name(), Some(call.frame), message);
                         return Poll::Ready(Err(panic.into()));
                     }

@@ -126,6 +126,8 @@ impl Context {
         check: Option<Check>,
     ) -> Result<Effect, ProvideError> {
         let service = key.name();
+        // Refused before anything else happens: a dead context must not even claim the key's name.
+        self.shared.fibers.lock().accepting(self, "provide a service")?;
         let conflict = ProvideError::KeyConflict { service };
         let slot = Slot::<T>::of(self.services(key.name), key.name).ok_or(conflict)?;
         let mut after = After::default();
@@ -239,6 +241,7 @@ impl Context {
     /// # Errors
     /// The context is inactive, a needed key's name is in use with another type, or an observer refused the plugin.
     pub fn plugin<P: Plugin>(&self, plugin: P, config: P::Config) -> Result<Fiber, MountError> {
+        self.shared.fibers.lock().accepting(self, "mount a plugin")?;
         let mount = Mount::new(plugin, config);
         let mut declared = Declared { shared: &self.shared, view: self.view.as_deref(), needs: Vec::new() };
         let needs = match mount.declare(&mut declared) {

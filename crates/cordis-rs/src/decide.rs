@@ -40,7 +40,17 @@ pub(crate) struct After {
     pub(crate) fire: Vec<Arc<Done>>,
     /// Steps that may take too long: what ends them, whose, what.
     pub(crate) watch: Vec<(Arc<Done>, String, String)>,
-    pub(crate) dropped: Vec<Caught>,
+    /// Errors of fibers that have another now: the effect and the fiber they were of.
+    pub(crate) dropped: Vec<(u64, Arc<FiberCell>, Caught)>,
+}
+
+impl After {
+    /// Gives the fiber another error, or none; the old one is dropped outside of the lock.
+    pub(crate) fn drop_error(&mut self, data: &Data, error: Option<Caught>) {
+        if let Some(old) = data.cell.set_error(error) {
+            self.dropped.push((data.effect, data.cell.clone(), old));
+        }
+    }
 }
 
 /// How the needs of a fiber stand.
@@ -80,7 +90,7 @@ impl Shared {
                 None => rest(data, after),
                 Some(loaded) => {
                     if let Loaded::Failed(error) = &loaded {
-                        after.dropped.extend(data.cell.set_error(Some(Caught::clone(error))));
+                        after.drop_error(data, Some(Caught::clone(error)));
                     }
                     let stays = matches!(loaded, Loaded::Well) && !data.disposing && !data.restart;
                     // A check that was not asked since leaves things as they are: the active fiber asks it.
@@ -150,7 +160,8 @@ impl Shared {
 
     /// Starts the body if the needs are met; otherwise the fiber comes to rest.
     fn try_load(self: &Arc<Self>, fibers: &mut Fibers, id: FiberId, after: &mut After) -> Act {
-        let sources = match met(fibers, id) {
+        let met = if fibers.goes_with_a_parent(id) { Met::No } else { met(fibers, id) };
+        let sources = match met {
             Met::Yes(sources) => sources,
             Met::Unchecked(list) => {
                 // Asked for again after the checks.
@@ -194,7 +205,7 @@ impl Shared {
 
     fn activate(self: &Arc<Self>, fibers: &mut Fibers, id: FiberId, after: &mut After) {
         let Some(data) = fibers.get_mut(id) else { return };
-        after.dropped.extend(data.cell.set_error(None));
+        after.drop_error(data, None);
         self.set(data, State::Active, after);
         for provided in data.services() {
             provided.set_active(true);
@@ -267,7 +278,7 @@ impl Shared {
         let Some(data) = fibers.get_mut(id) else { return Act::Rest };
         if data.is_root() && !fibers.shutting_down {
             let Some(data) = fibers.get_mut(id) else { return Act::Rest };
-            data.disposing = false;
+            (data.told, data.disposing) = (false, false);
             let gone = data.gone.take();
             self.set(data, State::Active, after);
             return gone.map_or(Act::Again, Act::Emptied);

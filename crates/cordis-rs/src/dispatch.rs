@@ -236,7 +236,10 @@ impl Context {
         At { shared: self.shared(), scope: None }
     }
 
-    /// Tells every listener, in order, on this stack; see [`Emit`].
+    /// Tells the listeners, in order, on this stack; see [`Emit`].
+    ///
+    /// Where the key names no subject this dispatches at **no scope**, wherever this context registers: listeners of a scope
+    /// hear [`ctx.at(&scope).emit(..)`](Context::at). The same goes for all modes.
     #[inline]
     pub fn emit<P>(&self, key: Emit<P>, payload: &P) {
         self.unscoped().emit(key, payload);

@@ -47,7 +47,7 @@ pub(crate) enum Undo {
     Task(Arc<Control>, Arc<Done>),
     /// Something that only waits to be told.
     Signal(Arc<Done>),
-    /// A `once` listener that runs, perhaps for the last time anything does: out of its list already.
+    /// Over as a registration, and still running: a `once` listener, the callback of a timeout.
     Claimed(Arc<Done>),
     /// Being undone; everybody waits for the same end.
     Wait(Arc<Done>),
@@ -138,8 +138,14 @@ impl Effect {
         done.report()
     }
 
-    /// Requests what [`dispose`](Effect::dispose) does and returns at once.
+    /// Requests what [`dispose`](Effect::dispose) does and returns at once: a listener is not called any more, a task is
+    /// aborted, and disposers run as a task of the app, not here.
     pub fn cancel(&self) {
+        self.shared.undo_elsewhere(self.cell.id, self.id);
+    }
+
+    /// Undoes it here as far as it goes without waiting.
+    pub(crate) fn undo_here(&self) {
         self.shared.undo(self.cell.id, self.id);
     }
 
@@ -252,7 +258,8 @@ impl Disposer {
 
 impl Context {
     /// Registers what undoes something that the plugin did; `undo` runs once, when the effect is disposed or the plugin
-    /// unloads, within [`DEFAULT_LIMIT`] unless [`Effect::with_limit`] says otherwise.
+    /// unloads, within [`DEFAULT_LIMIT`] unless [`Effect::with_limit`] says otherwise. A limit ends what awaits; one that blocks
+    /// its thread holds its own plugin's unload up for as long as it does.
     ///
     /// # Errors
     /// The context is inactive; `undo` is dropped without being run. Where the thing itself may be refused, do it inside
@@ -405,7 +412,7 @@ impl Drop for Running<'_> {
     fn drop(&mut self) {
         if self.setup.is_some() {
             self.end(None);
-            self.ctx.shared().undo(self.ctx.cell().id, self.id);
+            self.ctx.shared().undo_elsewhere(self.ctx.cell().id, self.id);
         }
     }
 }

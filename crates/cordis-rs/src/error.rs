@@ -225,9 +225,6 @@ pub enum UpdateError {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ScopeError {
-    /// See [`Inactive`].
-    #[error(transparent)]
-    Inactive(#[from] Inactive),
     /// It has a parent already.
     #[error("scope {scope} has a parent already: only the holder of its `ParentBinding` can move it")]
     Bound {

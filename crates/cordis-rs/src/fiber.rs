@@ -2,6 +2,8 @@
 
 use crate::{
     Disposed, FiberError, UpdateError,
+    contain::drop_reported,
+    effect::Label,
     error::SharedError,
     fibers::{Caught, FiberId},
     keys,
@@ -169,7 +171,8 @@ impl Fiber {
     /// Dropping the future stops only the waiting.
     pub async fn ready(&self) -> Result<State, FiberError> {
         self.shared.help();
-        let (state, error) = poll_fn(|cx| self.poll_settled(cx)).await;
+        let waiter = Waiter::new(self);
+        let (state, error) = poll_fn(|cx| self.poll_settled(&waiter, cx)).await;
         match error {
             Some(source) => Err(FiberError::Failed { plugin: self.cell.label(), source }),
             None => Ok(state),
@@ -177,14 +180,14 @@ impl Fiber {
     }
 
     /// What it is settled as, seen at one moment.
-    fn poll_settled(&self, cx: &mut Cx<'_>) -> Poll<(State, Option<SharedError>)> {
+    fn poll_settled(&self, waiter: &Waiter<'_>, cx: &mut Cx<'_>) -> Poll<(State, Option<SharedError>)> {
         let seen = {
             let mut fibers = self.shared.fibers.lock();
             let seen = (self.cell.state(), self.error());
             match fibers.get_mut(self.cell.id) {
                 None => return Poll::Ready((State::Disposed, seen.1)),
                 Some(data) if data.is_settled() => return Poll::Ready(seen),
-                Some(data) => data.wait(cx),
+                Some(data) => data.wait(waiter.id, cx),
             }
             seen
         };
@@ -197,18 +200,16 @@ impl Fiber {
     /// Waits until its state is `state`, for ever if need be.
     pub async fn until(&self, state: State) {
         self.shared.help();
+        let waiter = Waiter::new(self);
         poll_fn(|cx| {
             let mut fibers = self.shared.fibers.lock();
             if self.cell.state() == state {
                 return Poll::Ready(());
             }
-            match fibers.get_mut(self.cell.id) {
-                Some(data) => {
-                    data.wait(cx);
-                    Poll::Pending
-                }
-                None => Poll::Pending,
+            if let Some(data) = fibers.get_mut(self.cell.id) {
+                data.wait(waiter.id, cx);
             }
+            Poll::Pending
         })
         .await;
     }
@@ -243,12 +244,16 @@ impl Fiber {
         if self.state() == crate::State::Active && self.is_update_heard() {
             let context = self.shared.root_context();
             let mut updating = Updating { fiber: self.clone(), config };
-            let step = async |fiber: &Fiber, updating: &mut Updating| fiber.take_over(&updating.config);
-            let result = context.waterfall(keys::UPDATE, &mut updating, self, step).await;
+            let on = (self.clone(), updating.config.clone());
+            let step = async |(fiber, checked): &(Fiber, Arc<dyn Any + Send + Sync>),
+                              updating: &mut Updating| {
+                fiber.take_over(&updating.config, checked)
+            };
+            let result = context.waterfall(keys::UPDATE, &mut updating, &on, step).await;
             let refused = |source| UpdateError::Refused { plugin: self.cell.label(), source };
             result.map_err(|panic| refused(panic.into()))?.map_err(refused)?;
         } else {
-            self.take_over(&config).map_err(|_| disposed())?;
+            self.take_over(&config, &config).map_err(|_| disposed())?;
         }
         self.ready().await?;
         Ok(())
@@ -258,8 +263,12 @@ impl Fiber {
         self.shared.meta.update.len() > 0 || self.cell.local_if_used().is_some()
     }
 
-    /// Puts the configuration in force and asks for a reload.
-    fn take_over(&self, config: &Arc<dyn Any + Send + Sync>) -> Result<(), crate::BoxError> {
+    /// Puts the configuration in force and asks for a reload; `checked` is the one that was checked already.
+    fn take_over(
+        &self,
+        config: &Arc<dyn Any + Send + Sync>,
+        checked: &Arc<dyn Any + Send + Sync>,
+    ) -> Result<(), crate::BoxError> {
         let plugin = {
             let fibers = self.shared.fibers.lock();
             let data = fibers.get(self.cell.id).filter(|data| !data.disposing);
@@ -268,8 +277,12 @@ impl Fiber {
         let gone = || FiberError::Disposed { plugin: self.cell.label(), state: self.state() };
         let plugin = plugin.ok_or_else(gone)?;
         // A listener of `internal/update` may have put another value in.
-        plugin.accepts(&**config, "value of another type", self.cell.label())?;
-        plugin.configure(config.clone());
+        if !Arc::ptr_eq(config, checked) {
+            plugin.accepts(&**config, "value of another type", self.cell.label())?;
+        }
+        let old = plugin.configure(config.clone());
+        let effect = self.shared.fibers.lock().get(self.cell.id).map_or(0, |data| data.effect);
+        drop_reported(effect, &self.cell, || Label::Named("configuration".into()), old);
         self.shared.request_reload(self.cell.id, true);
         Ok(())
     }
@@ -323,6 +336,28 @@ impl Fiber {
     /// The context that the plugin's body is given, for observers that attach effects to its fiber.
     pub fn context(&self) -> crate::Context {
         self.shared.context_of(&self.cell)
+    }
+}
+
+/// Somebody who waits for a change of a fiber; taken out when the wait is over or abandoned.
+struct Waiter<'f> {
+    fiber: &'f Fiber,
+    id: u64,
+}
+
+impl<'f> Waiter<'f> {
+    fn new(fiber: &'f Fiber) -> Self {
+        static NEXT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
+        Waiter { fiber, id: NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed) }
+    }
+}
+
+impl Drop for Waiter<'_> {
+    fn drop(&mut self) {
+        let mut fibers = self.fiber.shared.fibers.lock();
+        let waker = fibers.get_mut(self.fiber.cell.id).and_then(|data| data.leave(self.id));
+        drop(fibers);
+        drop(waker);
     }
 }
 

@@ -82,6 +82,8 @@ pub(crate) struct Data {
     pub(crate) load: u32,
     /// Not announced yet: observers of its creation run.
     pub(crate) fresh: bool,
+    /// Its disposal was asked for and is being told.
+    pub(crate) told: bool,
     pub(crate) disposing: bool,
     pub(crate) restart: bool,
     /// A failed fiber tries again.
@@ -95,7 +97,7 @@ pub(crate) struct Data {
     pub(crate) gone: Option<Arc<Done>>,
     /// Boxed: most fibers are waited for once, if at all, and a fiber is kept small.
     #[allow(clippy::box_collection, reason = "eight bytes instead of twenty-four")]
-    waiters: Option<Box<Vec<Waker>>>,
+    waiters: Option<Box<Vec<(u64, Waker)>>>,
     pub(crate) rare: Option<Box<Rare>>,
 }
 
@@ -112,6 +114,8 @@ pub(crate) struct Rare {
     pub(crate) verdicts: Vec<(u64, bool)>,
     /// Counts notifications, so that an answer that is out of date when it arrives is not kept.
     pub(crate) notified: u64,
+    /// The checks are being asked a second time in a row.
+    pub(crate) asked_again: bool,
     pub(crate) leftovers: Disposed,
     /// The registrations that are parts of others; their groups name them.
     pub(crate) parts: Ordered<u64, Record>,
@@ -131,6 +135,7 @@ impl Data {
             loaded: None,
             load: 0,
             fresh: false,
+            told: false,
             disposing: false,
             restart: false,
             retry: false,
@@ -146,6 +151,11 @@ impl Data {
 
     pub(crate) fn state(&self) -> State {
         self.cell.state()
+    }
+
+    /// Whether its plugin declares that it provides this service.
+    pub(crate) fn declares(&self, service: &str) -> bool {
+        self.plugin.as_ref().is_some_and(|plugin| plugin.provides().contains(&service))
     }
 
     pub(crate) fn is_root(&self) -> bool {
@@ -166,16 +176,26 @@ impl Data {
         resting && !(self.queued || self.advancing || self.busy || self.disposing || self.fresh)
     }
 
-    pub(crate) fn wait(&mut self, cx: &Cx<'_>) {
+    /// Enters who waits, under a number of its own choice.
+    pub(crate) fn wait(&mut self, waiter: u64, cx: &Cx<'_>) {
         let waiters = self.waiters.get_or_insert_default();
-        if !waiters.iter().any(|waker| waker.will_wake(cx.waker())) {
-            waiters.push(cx.waker().clone());
+        match waiters.iter_mut().find(|(id, _)| *id == waiter) {
+            Some((_, waker)) => waker.clone_from(cx.waker()),
+            None => waiters.push((waiter, cx.waker().clone())),
         }
+    }
+
+    /// Takes out who no longer waits.
+    #[must_use = "drop it outside of the lock"]
+    pub(crate) fn leave(&mut self, waiter: u64) -> Option<Waker> {
+        let waiters = self.waiters.as_mut()?;
+        let place = waiters.iter().position(|(id, _)| *id == waiter)?;
+        Some(waiters.swap_remove(place).1)
     }
 
     /// Those who wait for a change.
     pub(crate) fn woken(&mut self) -> impl Iterator<Item = Waker> + use<> {
-        self.waiters.take().into_iter().flat_map(|waiters| waiters.into_iter())
+        self.waiters.take().into_iter().flat_map(|waiters| waiters.into_iter().map(|(_, waker)| waker))
     }
 
     /// Enters a record; into its group too, if it has one.
@@ -248,7 +268,7 @@ impl SlotState {
     }
 }
 
-/// Slot ids are small numbers that need no hashing.
+/// Slot ids are counted numbers: spread by one multiplication, not hashed.
 #[derive(Default)]
 pub(crate) struct Identity(u64);
 
@@ -275,8 +295,6 @@ pub(crate) struct Fibers {
     pub(crate) queue: VecDeque<FiberId>,
     /// A task that works the queue off is on its way.
     pub(crate) pump_spawned: bool,
-    /// Threads that are working the queue off.
-    pub(crate) pumping: usize,
     /// The root goes for good, with everything.
     pub(crate) shutting_down: bool,
     /// Those who wait for an empty queue.
@@ -364,6 +382,13 @@ impl Fibers {
                 self.slots.remove(&slot);
             }
         }
+    }
+
+    /// Whether something above the fiber is being unloaded, and the fiber will be with it.
+    pub(crate) fn goes_with_a_parent(&self, id: FiberId) -> bool {
+        let parent = |data: &&Data| self.get(data.parent);
+        let above = self.get(id).and_then(|data| self.get(data.parent));
+        std::iter::successors(above, parent).any(|data| data.disposing || data.state() == State::Unloading)
     }
 
     /// Takes the act of providing out of its slot, if it is still the one.

@@ -6,9 +6,9 @@
 use crate::fibers::FiberId;
 use slotmap::{Key, KeyData};
 use smallvec::SmallVec;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 
-/// Deeper nesting than this is taken for "inside of everything": a dispose there only requests.
+/// Frames that are kept without allocating; deeper ones go to a list of their own.
 const MAX: usize = 64;
 
 /// The effect (a listener, task or disposer; for a plugin's body the one that mounted it) and the fiber that foreign code
@@ -29,6 +29,10 @@ struct Frames {
     telling: Cell<bool>,
     /// A teardown is dropping what it has taken out.
     removing: Cell<bool>,
+    /// How many steps of teardowns are being started on this stack, one inside of another.
+    starting: Cell<u32>,
+    /// What is taken out is to be dropped elsewhere all the same.
+    handing_off: Cell<bool>,
 }
 
 impl Frames {
@@ -40,14 +44,29 @@ impl Frames {
             panicked: Cell::new(None),
             telling: Cell::new(false),
             removing: Cell::new(false),
+            handing_off: Cell::new(false),
+            starting: Cell::new(0),
         }
     }
 }
 
 #[cfg(not(cordis_shuttle))]
 thread_local! { static FRAMES: Frames = const { Frames::new() } }
+#[cfg(not(cordis_shuttle))]
+thread_local! { static SPILL: RefCell<Vec<(u64, u64)>> = const { RefCell::new(Vec::new()) } }
+#[cfg(cordis_shuttle)]
+shuttle::thread_local! { static SPILL: RefCell<Vec<(u64, u64)>> = RefCell::new(Vec::new()) }
 #[cfg(cordis_shuttle)]
 shuttle::thread_local! { static FRAMES: Frames = Frames::new() }
+
+/// Keeps a frame that has no place in the stack.
+#[cold]
+fn spill(depth: usize, ids: (u64, u64)) {
+    SPILL.with_borrow_mut(|deep| {
+        deep.truncate(depth - MAX);
+        deep.push(ids);
+    });
+}
 
 /// Pops its frame when dropped.
 pub(crate) struct Inside {
@@ -59,8 +78,10 @@ pub(crate) struct Inside {
 pub(crate) fn enter(frame: Frame) -> Inside {
     FRAMES.with(|t| {
         let depth = t.depth.get();
-        if depth < MAX {
-            t.stack[depth].set((frame.effect, frame.fiber.data().as_ffi()));
+        let ids = (frame.effect, frame.fiber.data().as_ffi());
+        match t.stack.get(depth) {
+            Some(cell) => cell.set(ids),
+            None => spill(depth, ids),
         }
         t.depth.set(depth + 1);
         Inside { depth, frame }
@@ -136,13 +157,36 @@ pub(crate) fn removing<T>(drop: impl FnOnce() -> T) -> T {
     result
 }
 
+/// Deeper than this a step is started as a task, so that parts of parts of parts need no stack.
+const MAX_STARTING: u32 = 16;
+
+/// Starts a step of a teardown on this stack; `None` when there are too many on it already.
+pub(crate) fn starting<T>(start: impl FnOnce() -> T) -> Option<T> {
+    let depth = FRAMES.with(|t| t.starting.get());
+    if depth >= MAX_STARTING {
+        return None;
+    }
+    FRAMES.with(|t| t.starting.set(depth + 1));
+    let result = start();
+    FRAMES.with(|t| t.starting.set(depth));
+    Some(result)
+}
+
+/// The opposite, inside of code that must not meet a user's drop.
+pub(crate) fn handing_off<T>(undo: impl FnOnce() -> T) -> T {
+    let before = FRAMES.with(|t| t.handing_off.replace(true));
+    let result = undo();
+    FRAMES.with(|t| t.handing_off.set(before));
+    result
+}
+
 pub(crate) fn is_removing() -> bool {
-    FRAMES.with(|t| t.removing.get())
+    FRAMES.with(|t| t.removing.get() && !t.handing_off.get())
 }
 
 /// Inside a synchronous listener nothing can be awaited: whoever polls there blocks the dispatch.
 pub(crate) fn blocking() -> bool {
-    FRAMES.with(|t| t.sync.get() > 0 || t.depth.get() > MAX)
+    FRAMES.with(|t| t.sync.get() > 0)
 }
 
 /// Whether foreign code of any kind is running on this thread.
@@ -153,24 +197,38 @@ pub(crate) fn any() -> bool {
 /// The frames of this thread, outermost first.
 pub(crate) fn current() -> SmallVec<[Frame; 8]> {
     FRAMES.with(|t| {
-        t.stack[..t.depth.get().min(MAX)]
-            .iter()
-            .map(|cell| {
-                let (effect, fiber) = cell.get();
-                Frame { effect, fiber: KeyData::from_ffi(fiber).into() }
-            })
-            .collect()
+        let depth = t.depth.get();
+        let mut ids: SmallVec<[(u64, u64); 8]> = t.stack[..depth.min(MAX)].iter().map(Cell::get).collect();
+        if depth > MAX {
+            SPILL.with_borrow(|deep| ids.extend(deep[..depth - MAX].iter().copied()));
+        }
+        let frame = |(effect, fiber)| Frame { effect, fiber: KeyData::from_ffi(fiber).into() };
+        ids.into_iter().map(frame).collect()
     })
 }
 
+/// Puts the synchronous dispatch around a disposer aside: what the disposer awaits it really waits for, in its own time.
+pub(crate) struct AsideSync(u32);
+
+pub(crate) fn aside_sync() -> AsideSync {
+    FRAMES.with(|t| AsideSync(t.sync.replace(0)))
+}
+
+impl Drop for AsideSync {
+    fn drop(&mut self) {
+        FRAMES.with(|t| t.sync.set(self.0));
+    }
+}
+
 /// Puts the frames aside: the pump runs other plugins' code, which is not inside what the pump's caller is inside of.
-pub(crate) struct Aside(usize, u32, Vec<(u64, u64)>);
+pub(crate) struct Aside(usize, u32, Vec<(u64, u64)>, Vec<(u64, u64)>);
 
 pub(crate) fn aside() -> Aside {
     FRAMES.with(|t| {
         let depth = t.depth.replace(0);
         let saved = t.stack[..depth.min(MAX)].iter().map(Cell::get).collect();
-        Aside(depth, t.sync.replace(0), saved)
+        let deep = if depth > MAX { SPILL.take() } else { Vec::new() };
+        Aside(depth, t.sync.replace(0), saved, deep)
     })
 }
 
@@ -181,6 +239,9 @@ impl Drop for Aside {
             t.sync.set(self.1);
             for (cell, frame) in t.stack.iter().zip(&self.2) {
                 cell.set(*frame);
+            }
+            if self.0 > MAX {
+                SPILL.set(std::mem::take(&mut self.3));
             }
         });
     }

@@ -68,7 +68,11 @@ impl Load {
     fn end(&mut self, loaded: Loaded) {
         let Some(body) = self.body.take() else { return };
         // What the body held is gone before anybody hears that it has ended.
-        let _ = contained(|| drop(body));
+        let cell = self.shared.fibers.lock().get(self.id).map(|data| data.cell.clone());
+        match cell {
+            Some(cell) => drop_reported(self.frame.effect, &cell, || Label::Named("body".into()), body),
+            None => drop(contained(|| drop(body))),
+        }
         let stopped = self.shared.is_cancelled(self.id, self.number, None);
         if let Loaded::Failed(caught) = &loaded
             && !stopped
@@ -167,8 +171,10 @@ impl Shared {
             slots.unwrap_or_default().iter().filter_map(|slot| Some(fibers.provider(*slot)?.id())).collect();
         let Some(data) = fibers.get_mut(id) else { return };
         let rare = data.rare();
-        // Asked again when it was notified of a change meanwhile.
-        if rare.notified == notified {
+        // Asked again when it was notified of a change meanwhile; once, or a check that notifies of itself is asked for ever.
+        let again = rare.notified != notified && !rare.asked_again;
+        rare.asked_again = again;
+        if !again {
             rare.verdicts.retain(|(known, _)| !verdicts.iter().any(|(id, _)| id == known));
             rare.verdicts.append(&mut verdicts);
             rare.verdicts.retain(|(known, _)| current.contains(known));
@@ -193,10 +199,7 @@ impl Shared {
             }
             if reconfigured && matches!(data.state(), State::Pending | State::Failed) {
                 // A new configuration clears what the old one failed with.
-                after.dropped.extend(data.cell.set_error(None));
-                if data.state() == State::Failed {
-                    data.retry = true;
-                }
+                after.drop_error(data, None);
             }
             fibers.enqueue(id);
             self.kick(fibers);

@@ -54,6 +54,13 @@ impl Satisfied<'_> {
 }
 
 /// What a plugin needs: a [`Key`], a `key.optional()`, `()`, or a tuple of up to eight of them. Sealed.
+///
+/// | declared | arrives |
+/// |---|---|
+/// | `()`, or nothing | `()` |
+/// | `KEY` | `Handle<T>` |
+/// | `KEY.optional()` | `Option<Handle<T>>` |
+/// | `(A, B.optional())` | `(Handle<A>, Option<Handle<B>>)` |
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be declared as the needs of a plugin",
     label = "not a service key",

@@ -82,8 +82,7 @@ macro_rules! sync_listeners {
             /// Registers the listener; it lives as long as the context's fiber, or until the effect is disposed.
             ///
             /// # Errors
-            /// The context is inactive, the name is taken by a key of another type, or an observer of
-            /// [`LISTENER`](crate::keys::LISTENER) failed.
+            /// The context is inactive, or the name is taken by a key of another type.
             pub fn run(
                 self,
                 listener: impl Fn(&$first) -> $out + Send + Sync + 'static,

@@ -159,7 +159,7 @@ impl<N: Needs> Define<N> {
     pub fn run<C, F>(self, body: F) -> FnPlugin<N, C, F>
     where
         C: Send + Sync + 'static,
-        F: AsyncFn(&Context, N::Out, &C) -> Result<(), BoxError>,
+        F: AsyncFn(&Context, N::Out, &C) -> Result<(), BoxError>, // ctx, needs (`_: ()` for none), &config
         F: for<'a> Apply<'a, N::Out, C>, // hand state over as part of the config, not by capture
     {
         FnPlugin { name: self.name, needs: self.needs, parts: self.parts, body, _config: PhantomData }
@@ -286,8 +286,8 @@ pub(crate) trait Mounted: Send + Sync {
         given: &'static str,
         plugin: String,
     ) -> Result<(), UpdateError>;
-    /// Takes over a configuration that was accepted.
-    fn configure(&self, config: Arc<dyn Any + Send + Sync>);
+    /// Takes over a configuration that was accepted; gives the old one, whose drop is foreign code.
+    fn configure(&self, config: Arc<dyn Any + Send + Sync>) -> Option<Arc<dyn Any + Send + Sync>>;
 }
 
 pub(crate) struct Mount<P: Plugin> {
@@ -372,10 +372,9 @@ impl<P: Plugin> Mounted for Mount<P> {
         }
     }
 
-    fn configure(&self, config: Arc<dyn Any + Send + Sync>) {
-        if let Ok(config) = config.downcast() {
-            let old = std::mem::replace(&mut *self.config.lock(), config);
-            drop(old);
-        }
+    fn configure(&self, config: Arc<dyn Any + Send + Sync>) -> Option<Arc<dyn Any + Send + Sync>> {
+        let config: Arc<P::Config> = config.downcast().ok()?;
+        let old = std::mem::replace(&mut *self.config.lock(), config);
+        Some(old)
     }
 }

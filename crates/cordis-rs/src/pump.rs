@@ -6,10 +6,11 @@
 
 use crate::{
     FiberId, State,
+    contain::{contained, drop_reported},
     decide::{Act, After},
     disposed::Disposed,
     done::{Done, Then},
-    effect::Undo,
+    effect::{Label, Undo},
     fibers::Fibers,
     frames,
     load::Load,
@@ -51,15 +52,18 @@ impl Shared {
             return;
         }
         let _entered = self.runtime.enter();
-        if !self.work(HELP, Role::Helper) {
+        while !self.work(HELP, Role::Helper) {
             self.kick(self.fibers.lock());
+            // Where the runtime is gone nobody else will.
+            if self.fibers.lock().pump_spawned {
+                return;
+            }
         }
     }
 
     /// Works off up to `turns` fibers; whether the queue was empty then.
     fn work(self: &Arc<Self>, turns: usize, role: Role) -> bool {
         let mut fibers = self.fibers.lock();
-        fibers.pumping += 1;
         for _ in 0..turns {
             let Some(id) = fibers.queue.pop_front() else { break };
             let Some(data) = fibers.get_mut(id) else { continue };
@@ -74,9 +78,8 @@ impl Shared {
             drop(aside);
             fibers = self.fibers.lock();
         }
-        fibers.pumping -= 1;
         let empty = fibers.queue.is_empty();
-        let quiet = if empty && fibers.pumping == 0 { std::mem::take(&mut fibers.quiet) } else { Vec::new() };
+        let quiet = if empty { std::mem::take(&mut fibers.quiet) } else { Vec::new() };
         drop(fibers);
         for waker in quiet {
             waker.wake();
@@ -113,7 +116,8 @@ impl Shared {
                 Act::Gone(data) => {
                     let (gone, parent, effect) = (data.gone.clone(), data.parent, data.effect);
                     let leftovers = data.rare.as_ref().map(|rare| rare.leftovers.clone()).unwrap_or_default();
-                    let _ = crate::contain::contained(|| drop(data));
+                    let cell = data.cell.clone();
+                    drop_reported(effect, &cell, || Label::Plugin, data);
                     self.forget(parent, effect);
                     if let Some(gone) = gone {
                         gone.fire_with(leftovers);
@@ -133,13 +137,11 @@ impl Shared {
     }
 
     fn undo_as(self: &Arc<Self>, id: FiberId, effect: u64, role: Role) -> Option<Arc<Done>> {
-        if role == Role::Pump {
-            self.leave(None, role);
-        }
+        self.leave(None, role);
         self.undo(id, effect)
     }
 
-    /// Before foreign code runs here: the pump's task hands its post on, for it may be held up.
+    /// Before foreign code runs here, which may hold this thread up: somebody else is to work off what is queued.
     fn leave(self: &Arc<Self>, fiber: Option<FiberId>, role: Role) {
         let mut fibers = self.fibers.lock();
         if let Some(data) = fiber.and_then(|id| fibers.get_mut(id)) {
@@ -147,14 +149,20 @@ impl Shared {
         }
         if role == Role::Pump {
             fibers.pump_spawned = false;
-            self.kick(fibers);
         }
+        if fibers.queue.is_empty() {
+            return;
+        }
+        self.kick(fibers);
+        // A worker keeps the task that it spawned last to itself and runs it next; a later one pushes the pump out to where
+        // other workers find it.
+        self.runtime.spawn(async {});
     }
 
     /// Does what `decide` left to be done outside of the lock, in order.
     pub(crate) fn finish(self: &Arc<Self>, after: After) {
-        for caught in after.dropped {
-            let _ = crate::contain::contained(|| drop(caught));
+        for (effect, cell, caught) in after.dropped {
+            drop_reported(effect, &cell, || Label::Named("error of its body".into()), caught);
         }
         for change in after.status {
             self.tell_status(&change);
@@ -254,10 +262,12 @@ impl Pump {
 }
 
 impl Drop for Pump {
-    /// The runtime went away: the next one who waits works the queue off.
+    /// The runtime went away: what is queued is worked off here, since those who wait sleep and nobody else will come.
     fn drop(&mut self) {
-        if let Some(shared) = &self.0 {
+        if let Some(shared) = self.0.take() {
             shared.fibers.lock().pump_spawned = false;
+            let worked_off = contained(|| while !shared.work(TURN, Role::Helper) {});
+            drop(worked_off);
         }
     }
 }

@@ -1,12 +1,32 @@
 //! A scope's lifetime: a child fiber whose registrations are tied to the scope and end with it.
 
-use crate::{Context, Disposed, Fiber, Inactive, ScopeError, ScopeKey, State, sync::Arc};
+use crate::{Context, Disposed, Fiber, Inactive, ScopeKey, State, sync::Arc};
 use std::{fmt, ops::Deref};
 
 /// Owns everything that is registered through its context, which is visible in that scope only.
 ///
 /// Visibility and lifetime agree because both come from the one context. Closing rolls everything back and waits for
 /// quiet; dropping only requests it. Several scopes may be opened for one key: one visibility, separate lifetimes.
+///
+/// ```
+/// use cordis::{App, Emit};
+/// use std::sync::{Arc, atomic::{AtomicU32, Ordering}};
+///
+/// const TURN: Emit<()> = Emit::new("agent/turn");
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), cordis::BoxError> {
+/// let app = App::new()?;
+/// let (agent, heard) = (app.scope()?, Arc::new(AtomicU32::new(0)));
+/// let count = heard.clone();
+/// agent.context().on(TURN).run(move |()| { count.fetch_add(1, Ordering::Relaxed); })?;
+/// app.at(&agent).emit(TURN, &()); // heard
+/// agent.context().emit(TURN, &()); // not heard: a context registers for its scope, it does not dispatch there
+/// assert_eq!(heard.load(Ordering::Relaxed), 1);
+/// agent.close().await;
+/// # Ok(())
+/// # }
+/// ```
 #[must_use = "a scope that is dropped is closed"]
 pub struct Scope {
     ctx: Context,
@@ -27,10 +47,8 @@ impl Context {
     ///
     /// # Errors
     /// The context is inactive.
-    pub fn scope_under(&self, parent: &ScopeKey) -> Result<Scope, ScopeError> {
-        let key = ScopeKey::new();
-        drop(key.bind_parent(parent)?);
-        Ok(self.scope_for(&key)?)
+    pub fn scope_under(&self, parent: &ScopeKey) -> Result<Scope, Inactive> {
+        self.scope_for(&ScopeKey::under(parent))
     }
 
     /// Opens a scope for an identity that exists.
@@ -51,7 +69,8 @@ impl Context {
 }
 
 impl Scope {
-    /// The context that registers for this scope. It sees the services that the context it was opened from sees.
+    /// The context that registers for this scope. It sees the services that the context it was opened from sees. It dispatches
+    /// at no scope, as all contexts do: dispatch here by `ctx.at(&scope)`.
     pub fn context(&self) -> &Context {
         &self.ctx
     }

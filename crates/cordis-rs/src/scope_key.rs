@@ -34,6 +34,8 @@ struct Inner {
     movable: AtomicBool,
     parent: Swap<ScopeKey>,
     bound: Mutex<bool>,
+    /// Whether it is, or was, anybody's parent: a scope that never was cannot close a cycle.
+    has_children: AtomicBool,
     events: Buckets,
 }
 
@@ -53,8 +55,19 @@ impl ScopeKey {
             movable: AtomicBool::new(false),
             parent: Swap::empty(),
             bound: Mutex::default(),
+            has_children: AtomicBool::new(false),
             events: Table::new(4),
         }))
+    }
+
+    /// A new identity below `parent`, for good.
+    pub fn under(parent: &ScopeKey) -> Self {
+        let key = ScopeKey::new();
+        *key.0.bound.lock() = true;
+        parent.0.has_children.store(true, Relaxed);
+        let first = key.0.settled.set(parent.clone());
+        debug_assert!(first.is_ok(), "a new scope has no parent");
+        key
     }
 
     /// A number that no other scope of this process has.
@@ -121,9 +134,10 @@ impl ScopeKey {
 
     fn link(&self, parent: &ScopeKey) -> Result<(), ScopeError> {
         let turn = LINKS.lock();
-        if parent.chain().contains(self) {
+        if self == parent || (self.0.has_children.load(Relaxed) && parent.chain().contains(self)) {
             return Err(ScopeError::Cycle { scope: self.id(), parent: parent.id() });
         }
+        parent.0.has_children.store(true, Relaxed);
         let old = self.0.parent.swap(Some(Arc::new(parent.clone())));
         self.0.movable.store(true, Release);
         drop(turn);

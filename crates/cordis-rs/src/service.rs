@@ -192,11 +192,15 @@ impl<T: ?Sized + Send + Sync + 'static> AnyProvided for Provided<T> {
             (!done.fired()).then_some(done)
         });
         // The same for those who have just been refused by a handle; what remains are leases.
-        let leases = remaining(&held);
+        let counted = remaining(&held);
         // With leases out the last of them drops the value; exactly one of all finds itself the last.
-        if let Some(held) = Arc::into_inner(held) {
-            drop_reported(id, &owner, || Label::Provide(name), held);
-        }
+        let leases = match Arc::into_inner(held) {
+            Some(held) => {
+                drop_reported(id, &owner, || Label::Provide(name), held);
+                0
+            }
+            None => counted.max(1),
+        };
         let report = if leases > 0 { Disposed::held(name, leases) } else { Disposed::default() };
         match asked {
             Some(done) => {

@@ -144,7 +144,7 @@ impl Context {
         if let Some(record) = fibers.get_mut(frame.fiber).and_then(|data| data.record_mut(frame.effect))
             && let Undo::Task(_, done) = &record.undo
         {
-            record.undo = Undo::Wait(done.clone());
+            record.undo = Undo::Claimed(done.clone());
             record.label = Label::Over(label);
         }
     }

@@ -44,10 +44,12 @@ impl Shared {
         let (gone, first) = {
             let mut fibers = self.fibers.lock();
             let data = fibers.get_mut(id)?;
-            let first = !std::mem::replace(&mut data.disposing, true);
+            let first = !std::mem::replace(&mut data.told, true);
             let gone = data.gone.get_or_insert_with(|| self.done()).clone();
-            let observed = first && self.meta.disposing.len() > 0;
+            // As at their creation, observers are told of plugins: not of scopes, nor of the root.
+            let observed = first && data.plugin.is_some() && self.meta.disposing.len() > 0;
             if first && !observed {
+                data.disposing = true;
                 self.cancel_load(data, &mut after);
                 fibers.enqueue(id);
             }
@@ -64,6 +66,7 @@ impl Shared {
             let mut after = After::default();
             let mut fibers = self.fibers.lock();
             if let Some(data) = fibers.get_mut(id) {
+                data.disposing = true;
                 self.cancel_load(data, &mut after);
             }
             fibers.enqueue(id);
@@ -117,6 +120,22 @@ impl Shared {
                 under_way
             }
         }
+    }
+
+    /// Undoes an effect without running a plugin's code here: whatever the caller holds must not meet it.
+    pub(crate) fn undo_elsewhere(self: &Arc<Self>, fiber: FiberId, effect: u64) {
+        let foreign = match self.fibers.lock().get(fiber).and_then(|data| data.record(effect)) {
+            None => return,
+            Some(record) => matches!(record.undo, Undo::Run(_) | Undo::Group(_) | Undo::Service(_)),
+        };
+        if !foreign {
+            frames::handing_off(|| self.undo(fiber, effect));
+            return;
+        }
+        let shared = self.clone();
+        self.runtime.spawn(async move {
+            shared.undo(fiber, effect);
+        });
     }
 
     /// Undoes as much as can be undone now; `Some` when something is to be waited for, or to be reported.
@@ -193,6 +212,7 @@ impl Shared {
     }
 
     fn dispose_with(self: &Arc<Self>, step: Step, disposer: Disposer) -> Option<Arc<Done>> {
+        let _aside = frames::aside_sync();
         let Disposer { run, limit } = disposer;
         let frame = Frame { effect: step.effect, fiber: step.fiber };
         let span = self.span_of(step.fiber);
@@ -271,23 +291,27 @@ impl Shared {
         future: impl Future<Output = Disposed> + Send + 'static,
     ) -> Option<Arc<Done>> {
         let mut future = Box::pin(future);
-        match future.as_mut().poll(&mut Cx::from_waker(Waker::noop())) {
-            Poll::Ready(report) if report.is_clean() => return None,
-            Poll::Ready(report) => return Some(Done::over(report)),
-            Poll::Pending => {}
+        match frames::starting(|| future.as_mut().poll(&mut Cx::from_waker(Waker::noop()))) {
+            Some(Poll::Ready(report)) if report.is_clean() => return None,
+            Some(Poll::Ready(report)) => return Some(Done::over(report)),
+            Some(Poll::Pending) | None => {}
         }
         let done = Done::new(1);
         let ends = EndsWith { done: done.clone(), report: Mutex::new(Disposed::default()) };
         let shared = self.clone();
         self.runtime.spawn(async move {
             let report = match limit {
-                None => future.await,
-                Some(limit) => match within(limit, future).await {
+                None => future.as_mut().await,
+                Some(limit) => match within(limit, future.as_mut()).await {
                     Some(report) => report,
                     None => shared.is_late(&step),
                 },
             };
+            // Noted first: what the step held may panic when it is dropped.
             *ends.report.lock() = report;
+            if let Err(panic) = contained(|| drop(future)) {
+                shared.step_failed(&step, format!("panicked when it was dropped: {panic}"));
+            }
         });
         Some(done)
     }

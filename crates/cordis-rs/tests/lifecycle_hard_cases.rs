@@ -158,7 +158,13 @@ fn a_removal_that_takes_a_lock_never_blocks_one_that_holds_it_and_asks_for_the_s
                 }
             });
             assert!(asks.join().unwrap() <= ROUNDS);
-            assert_eq!(*lock.lock().unwrap(), 2 * ROUNDS);
+            // A value whose last lease was the asker's is dropped by a task of the app.
+            let all = || *lock.lock().unwrap() == 2 * ROUNDS;
+            runtime.block_on(async {
+                while !all() {
+                    sleep(ms(1)).await;
+                }
+            });
         }
     });
 }
@@ -328,9 +334,16 @@ async fn chain(links: usize) -> Duration {
 fn a_chain_of_ten_thousand_goes_down_and_comes_back_twice_in_linear_time() {
     both_flavours(async || {
         chain(100).await;
-        let (short, long) = (chain(1_000).await, chain(10_000).await);
-        // Ten times the length; quadratic work would be a hundred times as much.
-        assert!(long < short * 50, "{short:?} for 1,000 and {long:?} for 10,000");
+        let mut seen = Vec::new();
+        for _ in 0..5 {
+            let (short, long) = (chain(1_000).await, chain(10_000).await);
+            // Ten times the length; quadratic work would be a hundred times as much.
+            if long < short * 40 {
+                return;
+            }
+            seen.push((short, long));
+        }
+        panic!("for 1,000 and for 10,000 links: {seen:?}");
     });
 }
 
@@ -341,7 +354,7 @@ fn the_wait_of_a_disposal_can_be_dropped_half_way_and_a_second_one_waits_for_the
         let (app, log) = (App::new().unwrap(), Log::new());
         let body = async |ctx: &Context, _: (), log: &Log| {
             ctx.effect("first", log.undo("first"))?;
-            ctx.effect("slow", log.slow_undo("slow", ms(100)))?;
+            ctx.effect("slow", log.slow_undo("slow", ms(500)))?;
             ctx.effect("last", log.undo("last"))?;
             fine()
         };
@@ -361,7 +374,7 @@ fn a_disposal_whose_wait_is_dropped_goes_on_without_anybody() {
         let (app, log) = (App::new().unwrap(), Log::new());
         let body = async |ctx: &Context, _: (), log: &Log| {
             ctx.effect("first", log.undo("first"))?;
-            ctx.effect("slow", log.slow_undo("slow", ms(20)))?;
+            ctx.effect("slow", log.slow_undo("slow", ms(500)))?;
             sleep(ms(60_000)).await;
             fine()
         };

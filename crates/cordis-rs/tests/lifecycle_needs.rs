@@ -7,7 +7,7 @@ mod support_lifecycle;
 use cordis::{App, BoxError, Context, Handle, Key, State, define};
 use std::sync::Arc;
 use support_lifecycle::{Log, both_flavours, fine, ms};
-use tokio::{task::yield_now, time::sleep};
+use tokio::time::{sleep, timeout};
 
 const NUMBER: Key<u32> = Key::new("number");
 
@@ -39,9 +39,8 @@ fn a_plugin_that_may_use_what_it_provides_itself_does_not_reload_for_its_own_sak
             fine()
         };
         let fiber = app.plugin(define("p").needs(NUMBER.optional()).run(body), log.clone()).unwrap();
-        for _ in 0..100 {
-            yield_now().await;
-        }
+        fiber.until(State::Active).await;
+        let _ = timeout(ms(200), app.quiet()).await;
         assert_eq!(log.take(), ["load with false"]);
         assert_eq!(fiber.state(), State::Active);
     });

@@ -158,7 +158,7 @@ fn a_childs_disposer_disposes_its_parent_and_the_root() {
         assert_eq!(child.dispose().await, Disposed::default());
         ends(&app, &fiber).await;
         assert_eq!(log.take(), ["returned"]);
-        assert_eq!(app.fiber().state(), State::Active);
+        assert_eq!(app.fiber().ready().await.unwrap(), State::Active);
     });
 }
 
@@ -362,8 +362,8 @@ fn a_status_observer_that_disposes_mounts_and_provides_does_not_block() {
                 change.fiber.cancel();
                 let child = root.plugin(define("born of it").run(idle), ()).unwrap();
                 root.provide(NUMBER, Arc::new(1)).unwrap().cancel();
-                child.cancel();
                 log.add(format!("{} fibers seen", counts(&root.inspect().fiber).0));
+                child.cancel();
             })
             .unwrap();
         let fiber = app.plugin(define("watched").run(idle), ()).unwrap();

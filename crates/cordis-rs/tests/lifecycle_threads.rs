@@ -212,6 +212,41 @@ fn a_fiber_is_shared_with_and_driven_from_threads_that_know_no_runtime() {
     });
 }
 
+/// Says when its drop begins and ends only when it is let go.
+struct SlowDrop(mpsc::Sender<()>, mpsc::Receiver<()>);
+
+impl Drop for SlowDrop {
+    fn drop(&mut self) {
+        let _ = self.0.send(());
+        let _ = self.1.recv_timeout(secs(10));
+    }
+}
+
+// spec: design/P1
+#[test]
+fn a_second_disposal_waits_while_the_first_drops_the_configuration() {
+    unblocked(|| {
+        let runtime = workers(2);
+        let app = runtime.block_on(async { App::new().unwrap() });
+        let (dropping, is_dropping) = mpsc::channel();
+        let (let_go, held) = mpsc::channel();
+        let body = async |_: &Context, _: (), _: &Mutex<SlowDrop>| fine();
+        let config = Mutex::new(SlowDrop(dropping, held));
+        let fiber = app.plugin(define("p").run(body), config).unwrap();
+        runtime.block_on(async { fiber.ready().await.unwrap() });
+        let first = fiber.clone();
+        let first = runtime.spawn(async move { first.dispose().await });
+        is_dropping.recv().unwrap();
+        let second = runtime.block_on(async { timeout(ms(100), fiber.dispose()).await });
+        let listed = counts(&app.inspect().fiber);
+        let_go.send(()).unwrap();
+        assert_eq!(runtime.block_on(first).unwrap(), Disposed::default());
+        assert!(second.is_err(), "it returned while the configuration was still there");
+        assert_eq!(listed.1, 1);
+        assert_eq!(counts(&app.inspect().fiber), (1, 0));
+    });
+}
+
 /// A body that says that it is in and blocks its thread until it is let go.
 fn blocking(app: &App, entered: mpsc::Sender<()>, leave: Arc<Mutex<mpsc::Receiver<()>>>) -> Fiber {
     let body = define("blocks").run_boxed(move |ctx: &Context, (), log: &Log| {

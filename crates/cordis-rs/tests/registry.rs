@@ -57,7 +57,9 @@ fn fibers_of_one_plugin_have_numbers_configurations_and_states_of_their_own() {
         one.ready().await.unwrap();
         two.ready().await.unwrap();
         assert_eq!((one.uid(), two.uid()), (1, 2));
-        assert_eq!(log.take(), ["load 1", "load 2"]);
+        let mut loaded = log.take();
+        loaded.sort();
+        assert_eq!(loaded, ["load 1", "load 2"]);
         let runtimes = app.registry().plugins();
         assert_eq!(runtimes.len(), 1);
         assert_eq!(runtimes[0].fibers, [one.clone(), two.clone()]);
@@ -391,5 +393,28 @@ fn a_parent_that_is_disposed_while_its_child_is_announced_waits_for_what_is_atta
                 "parent unloading>disposed"
             ]
         );
+    });
+}
+
+// spec: cordis-core/C95, cordis-core/C87
+#[test]
+fn a_child_whose_parent_unloads_when_it_was_announced_never_runs_its_body() {
+    both_flavours(async || {
+        let (app, log) = (App::new().unwrap(), Log::new());
+        let parent = app.plugin(define("parent").run(async |_: &Context, _: (), _: &()| fine()), ()).unwrap();
+        parent.ready().await.unwrap();
+        app.on(keys::FIBER_CREATED)
+            .with((parent.clone(), log.clone()))
+            .run(|(parent, log), _| {
+                // Newer than the child, so the parent's teardown comes to the child later.
+                parent.context().effect("slow", log.slow_undo("slow", ms(20)))?;
+                parent.cancel();
+                Ok(())
+            })
+            .unwrap();
+        let child = parent.context().plugin(define("noisy").run(noisy), (1, log.clone())).unwrap();
+        parent.dispose().await;
+        assert_eq!(log.take(), ["slow start", "slow end"]);
+        assert_eq!((parent.state(), child.state()), (State::Disposed, State::Disposed));
     });
 }

@@ -59,7 +59,7 @@ async fn an_inactive_context_opens_no_scope() {
     let refused = scope.context().scope().unwrap_err();
     assert_eq!((refused.action, refused.plugin), ("open a scope", format!("scope#{}", scope.fiber().uid())));
     assert!(scope.context().scope_for(&ScopeKey::new()).is_err());
-    assert!(matches!(scope.context().scope_under(&ScopeKey::new()), Err(ScopeError::Inactive(_))));
+    assert!(matches!(scope.context().scope_under(&ScopeKey::new()), Err(cordis::Inactive { .. })));
 }
 
 // spec: scope/S2

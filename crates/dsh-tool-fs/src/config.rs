@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::window::Limits;
 
+/// How much of a file is looked at, from its start, to give lines and to count them: a sparse file can be of any size.
+pub(crate) const SCANNED_MIB: usize = 64;
+
 /// Which folder is read from, and how much of a file is given at once.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -60,7 +63,11 @@ impl Config {
     }
 
     pub(crate) fn limits(&self) -> Limits {
-        Limits { max_line_chars: self.read_max_line_length, max_bytes: self.read_max_bytes }
+        Limits {
+            max_line_chars: self.read_max_line_length,
+            max_bytes: self.read_max_bytes,
+            max_scanned: SCANNED_MIB * 1024 * 1024,
+        }
     }
 
     pub(crate) fn check(&self) -> Result<(), ConfigError> {

@@ -2,7 +2,10 @@
 //!
 //! Read `tool`, then `file` (where a path leads) and `window` (which lines are given).
 //!
-//! **Architecture Invariant:** no path leads out of the workspace, neither by `..` nor by a link.
+//! No more than the first 64 MiB of a file are read. If it goes on, the answer says how many lines it has at least.
+//!
+//! **Architecture Invariant:** no path leads out of the workspace, neither by `..` nor by a link, also if what it
+//! names changes while it is opened: the open file is what is judged.
 
 mod config;
 mod file;

@@ -6,7 +6,7 @@ use dsh_tools::{ErrorInfo, Tool, ToolError, ToolRun, ToolSpec};
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::config::Config;
+use crate::config::{Config, SCANNED_MIB};
 use crate::file::{self, ReadError};
 use crate::window::Selection;
 
@@ -63,11 +63,15 @@ impl Tool for Read {
             .await
             .map_err(|error| ToolError::new(format!("cannot read \"{}\": {error}", shown.display())))??;
         if selection.lines.is_empty() && !selection.capped && first > selection.total.max(1) {
-            let message = format!(
-                "offset {first} is beyond the end of \"{}\", which has {} lines",
-                shown.display(),
-                selection.total
-            );
+            let (path, total) = (shown.display(), selection.total);
+            let message = if selection.cut_off {
+                format!(
+                    "offset {first} is beyond the first {SCANNED_MIB} MiB of \"{path}\", which have {total} lines; \
+                     no more is read"
+                )
+            } else {
+                format!("offset {first} is beyond the end of \"{path}\", which has {total} lines")
+            };
             return Err(ToolError::new(message).with_kind(ErrorInfo::fixed("FsError", "FS_NOT_FOUND")));
         }
         Ok(render(&shown, &selection))
@@ -87,7 +91,7 @@ fn positive(name: &str, number: f64) -> Result<usize, ToolError> {
 ///
 /// Source: the content of `tool/result` for `read`.
 fn render(path: &Path, selection: &Selection) -> String {
-    let Selection { first, lines, total, capped } = selection;
+    let Selection { first, lines, total, capped, cut_off } = selection;
     let mut text = format!("<path>{}</path>\n<type>file</type>\n<content>\n", path.display());
     for (position, line) in lines.iter().enumerate() {
         text.push_str(&format!("{}: {line}\n", first + position));
@@ -100,7 +104,10 @@ fn render(path: &Path, selection: &Selection) -> String {
     text.push_str(&if *capped {
         format!("(capped: lines {first}-{last} are shown, go on with offset={next})")
     } else if last < *total {
-        format!("(lines {first}-{last} of {total} are shown, go on with offset={next})")
+        let at_least = if *cut_off { "at least " } else { "" };
+        format!("(lines {first}-{last} of {at_least}{total} are shown, go on with offset={next})")
+    } else if *cut_off {
+        format!("(end of the first {SCANNED_MIB} MiB, no more is read, lines in total: at least {total})")
     } else {
         format!("(end of file, lines in total: {total})")
     });
@@ -116,7 +123,7 @@ mod tests {
 
     fn text(first: usize, lines: &[&str], total: usize, capped: bool) -> String {
         let lines = lines.iter().map(|line| (*line).to_owned()).collect();
-        render(Path::new("/w/a.txt"), &Selection { first, lines, total, capped })
+        render(Path::new("/w/a.txt"), &Selection { first, lines, total, capped, cut_off: false })
     }
 
     #[test]

@@ -9,6 +9,8 @@ pub(crate) struct Limits {
     pub(crate) max_line_chars: usize,
     /// How many bytes of lines are given, one more per line break.
     pub(crate) max_bytes: usize,
+    /// How many bytes of the file are looked at, to give lines and to count them.
+    pub(crate) max_scanned: usize,
 }
 
 /// Selects lines from a text that arrives in pieces. Counts lines to the end and keeps no more than it gives.
@@ -33,10 +35,12 @@ pub(crate) struct Selection {
     pub(crate) first: usize,
     /// The lines without their ends.
     pub(crate) lines: Vec<String>,
-    /// How many lines the text has.
+    /// How many lines the text has, up to where it was cut off.
     pub(crate) total: usize,
     /// Whether the limit of bytes ended the selection.
     pub(crate) capped: bool,
+    /// Whether the text goes on beyond what was scanned.
+    pub(crate) cut_off: bool,
 }
 
 impl Window {
@@ -71,7 +75,20 @@ impl Window {
         if self.line_has_text {
             self.end_line();
         }
-        Selection { first: self.first, lines: self.lines, total: self.total, capped: self.capped }
+        self.selection(false)
+    }
+
+    /// The text goes on. A last line of which we do not have all that would be given is not given.
+    pub(crate) fn cut_off(mut self) -> Selection {
+        if self.line_chars > self.limits.max_line_chars + 1 {
+            self.end_line();
+        }
+        self.selection(true)
+    }
+
+    fn selection(self, cut_off: bool) -> Selection {
+        let Self { first, lines, total, capped, .. } = self;
+        Selection { first, lines, total, capped, cut_off }
     }
 
     /// One character more than is given is kept, because the last one may be a carriage return.
@@ -129,7 +146,7 @@ impl Window {
 mod tests {
     use super::{Limits, Selection, Window};
 
-    const LIMITS: Limits = Limits { max_line_chars: 5, max_bytes: 20 };
+    const LIMITS: Limits = Limits { max_line_chars: 5, max_bytes: 20, max_scanned: usize::MAX };
 
     fn select(text: &str, first: usize, count: usize) -> Selection {
         let select = |piece: usize| {
@@ -148,7 +165,13 @@ mod tests {
     }
 
     fn selection(first: usize, lines: &[&str], total: usize, capped: bool) -> Selection {
-        Selection { first, lines: lines.iter().map(|line| (*line).to_owned()).collect(), total, capped }
+        Selection {
+            first,
+            lines: lines.iter().map(|line| (*line).to_owned()).collect(),
+            total,
+            capped,
+            cut_off: false,
+        }
     }
 
     #[test]

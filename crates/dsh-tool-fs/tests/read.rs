@@ -5,6 +5,10 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use cordis::{App, State};
 use dsh_tool_fs::Config;
@@ -133,6 +137,65 @@ async fn no_path_leads_out_of_the_workspace() {
         assert!(!outcome.content.contains("1: "), "{}", outcome.content);
     }
     assert!(fixture.read("alias").await.content.contains("1: fine"));
+}
+
+/// Puts a link out, a pipe and a file in one place, one after another, until told to stop.
+fn swap(folder: &Path, stop: &AtomicBool) {
+    let workspace = folder.join("workspace");
+    let (spare, place) = (workspace.join("spare"), workspace.join("x"));
+    while !stop.load(Ordering::Relaxed) {
+        symlink(folder.join("secret"), &spare).unwrap();
+        fs::rename(&spare, &place).unwrap();
+        for kept in ["pipe", "inside"] {
+            fs::hard_link(workspace.join(kept), &spare).unwrap();
+            fs::rename(&spare, &place).unwrap();
+        }
+    }
+}
+
+#[tokio::test]
+async fn no_race_leads_out_of_the_workspace_or_blocks() {
+    let fixture = Fixture::new().await;
+    let folder = fixture.folder.path().to_owned();
+    fs::write(folder.join("secret"), "secret").unwrap();
+    fixture.write("inside", "fine");
+    assert!(Command::new("mkfifo").arg(folder.join("workspace/pipe")).status().unwrap().success());
+    let stop = Arc::new(AtomicBool::new(false));
+    let swapping = std::thread::spawn({
+        let stop = Arc::clone(&stop);
+        move || swap(&folder, &stop)
+    });
+    let mut found = Vec::new();
+    for _ in 0..5_000 {
+        let reading = tokio::time::timeout(Duration::from_secs(10), fixture.read("x"));
+        let Ok(outcome) = reading.await else {
+            // The runtime would wait for the thread that waits.
+            eprintln!("a read blocked");
+            std::process::exit(1);
+        };
+        found.push(outcome.content);
+    }
+    stop.store(true, Ordering::Relaxed);
+    swapping.join().unwrap();
+    assert!(found.iter().any(|content| content.contains("1: fine")));
+    assert!(!found.iter().any(|content| content.contains("1: secret")));
+}
+
+#[tokio::test]
+async fn a_file_without_an_end_is_read_up_to_a_bound() {
+    let fixture = Fixture::new().await;
+    fixture.write("a.txt", "alpha\nbeta\n".repeat(1_000));
+    let file =
+        fs::OpenOptions::new().write(true).open(fixture.folder.path().join("workspace/a.txt")).unwrap();
+    file.set_len(1 << 40).unwrap();
+    let outcome = fixture.call(json!({ "file_path": "a.txt", "limit": 1 })).await;
+    let expected = "1: alpha\n\n(lines 1-1 of at least 2000 are shown, go on with offset=2)";
+    assert_eq!(outcome.content, page("a.txt", expected));
+    let outcome = fixture.call(json!({ "file_path": "a.txt", "offset": 2000, "limit": 1 })).await;
+    let expected = "2000: beta\n\n(end of the first 64 MiB, no more is read, lines in total: at least 2000)";
+    assert_eq!(outcome.content, page("a.txt", expected));
+    let outcome = fixture.call(json!({ "file_path": "a.txt", "offset": 3000 })).await;
+    assert!(outcome.content.contains("beyond the first 64 MiB"), "{}", outcome.content);
 }
 
 #[tokio::test]

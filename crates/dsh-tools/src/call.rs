@@ -26,7 +26,7 @@ pub struct CallRequest {
 /// A call on its way through the pipeline, as every listener, guard and body sees it.
 ///
 /// Only the pipeline makes one. Name, arguments and scope are shared and cannot be changed, so a guard and a body
-/// never see different ones; a listener can only make the call end sooner ([`ToolCall::limit`]).
+/// never see different ones; a listener can only make the call end sooner ([`ToolCall::limited`]).
 #[derive(Debug)]
 pub struct ToolCall {
     parts: Arc<Parts>,
@@ -108,11 +108,12 @@ impl ToolCall {
         &self.cancellation
     }
 
-    /// Puts a token between the caller and whatever runs below, and gives it to the listener: cancelling it ends what
-    /// is below, while the caller's own cancellation still reaches it. There is no way to detach a call from its
-    /// caller.
-    pub fn limit(&mut self) -> CancellationToken {
-        self.cancellation = self.cancellation.child_token();
-        self.cancellation.clone()
+    /// The same call below a token of the listener's own, to be handed to `next`: cancelling that token ends what runs
+    /// below, while the caller's own cancellation still reaches it. The call itself stays as it is, so a listener
+    /// further out may run it again. There is no way to detach a call from its caller.
+    #[must_use]
+    pub fn limited(&self) -> (ToolCall, CancellationToken) {
+        let cancellation = self.cancellation.child_token();
+        (ToolCall { parts: self.parts.clone(), cancellation: cancellation.clone() }, cancellation)
     }
 }

@@ -15,7 +15,7 @@ pub const TOOLS: Key<ToolRuntime> = Key::new("tools");
 ///
 /// Dispatched by [`ToolRuntime::execute`]; scope-filtered by the caller. A listener decides by what it returns:
 /// `next` gives the decision of the rest, which is to allow. It cannot change the call, only
-/// [`limit`](ToolCall::limit) it. A denial is final: guards are not asked and the body does not run. A panic fails
+/// [`limit`](ToolCall::limited) it below. A denial is final: guards are not asked and the body does not run. A panic fails
 /// the call. Cancellation is not watched here; a listener that waits for long watches [`ToolCall::cancellation`].
 ///
 /// Source: event `tools/pre-execute`.
@@ -25,7 +25,7 @@ pub const PRE_EXECUTE: Waterfall<ToolCall, PreDecision> =
 /// The execution of a call that is allowed: `next` runs the body.
 ///
 /// Dispatched by [`ToolRuntime::execute`]; scope-filtered by the caller. A listener can give another outcome, run the
-/// body again (`next.clone()`), leave it out, or [`limit`](ToolCall::limit) the call first; what it gets from `next`
+/// body again (`next.clone()`), leave it out, or [`limit`](ToolCall::limited) the call; what it gets from `next`
 /// is an outcome even if the body failed. Guards are asked again right before the body. A panic of a listener fails
 /// the call. When the caller cancels, the body is told, and a success that comes later becomes `ABORTED`.
 ///

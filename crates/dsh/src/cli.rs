@@ -22,7 +22,7 @@ Examples:
   dsh replay session.jsonl                            list the calls, ask, run them in an empty folder
   dsh replay --yes --workspace . session.jsonl        run them in a copy of this folder
   dsh replay --yes --deny bash session.jsonl          refuse every call of bash
-  dsh replay --yes --deny bash --unload-after 3 FILE  refuse the first three calls only
+  dsh replay --yes --deny bash --unload-after 3 FILE  refuse bash during the first three calls only
   dsh replay --yes --json session.jsonl               one JSON object per line: plan, call…, summary";
 
 const SAFETY: &str = "\
@@ -58,7 +58,8 @@ pub(crate) struct ReplayArgs {
     /// Run in a copy of this folder instead of an empty one.
     #[arg(long, value_name = "DIR")]
     pub(crate) workspace: Option<PathBuf>,
-    /// Refuse every call of this tool; may be given more than once.
+    /// Refuse every call of this tool; may be given more than once. A tool that neither is here nor is called in the
+    /// log is an error.
     #[arg(long, value_name = "NAME")]
     pub(crate) deny: Vec<String>,
     /// Unload the plugin that refuses calls after N calls.

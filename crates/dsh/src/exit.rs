@@ -4,6 +4,9 @@ use std::fmt::Display;
 use std::io;
 use std::process::ExitCode;
 
+/// What failed when nobody could take what we print.
+pub(crate) const UNWRITTEN: &str = "cannot write the output";
+
 /// How a command ended; the numbers are part of the program's interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {

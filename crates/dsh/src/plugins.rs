@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use anyhow::anyhow;
+use anyhow::{Context as _, anyhow};
 use cordis::catalog::{self, DynPlugin};
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ use dsh_tool_fs as _;
 use dsh_tools as _;
 
 use crate::cli::PluginsArgs;
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, UNWRITTEN};
 use crate::paint::{Colour, Paint};
 
 const HEADINGS: [&str; 4] = ["NAME", "NEEDS", "PROVIDES", "CONFIG"];
@@ -25,12 +25,12 @@ pub(crate) fn list(args: &PluginsArgs) -> Result<Exit, Failure> {
             let names: Vec<&str> = plugins.iter().map(DynPlugin::name).collect();
             Failure::bad_input(anyhow!("no plugin is called `{name}`; there are: {}", names.join(", ")))
         })?;
-        writeln!(out, "{:#}", plugin.schema())?;
+        writeln!(out, "{:#}", plugin.schema()).context(UNWRITTEN)?;
     } else if args.json {
         let list: Vec<Value> = plugins.iter().map(described).collect();
-        writeln!(out, "{:#}", Value::from(list))?;
+        writeln!(out, "{:#}", Value::from(list)).context(UNWRITTEN)?;
     } else {
-        table(&mut out, &plugins)?;
+        table(&mut out, &plugins).context(UNWRITTEN)?;
     }
     Ok(Exit::Fine)
 }

@@ -5,6 +5,7 @@ mod compare;
 mod copy;
 mod folder;
 mod host;
+mod interruption;
 mod json;
 mod plan;
 mod report;
@@ -29,6 +30,7 @@ use report::{Intent, Report};
 /// Reads the log, shows its calls, asks, and runs them. Nothing is run, and no folder is made, before a yes.
 pub(crate) fn replay(args: &ReplayArgs) -> Result<Exit, Failure> {
     let plan = Plan::of(&read(args)?);
+    run::check_denied(args, &plan)?;
     let workspace = args.workspace.as_ref().map(|folder| {
         let real =
             folder.canonicalize().with_context(|| format!("cannot open the workspace {}", folder.display()));
@@ -49,7 +51,11 @@ pub(crate) fn replay(args: &ReplayArgs) -> Result<Exit, Failure> {
         denied: &args.deny,
         unload_after: args.unload_after,
     })?;
-    if !args.yes && !plan.calls.is_empty() {
+    if plan.calls.is_empty() {
+        report.nothing()?;
+        return Ok(Exit::Fine);
+    }
+    if !args.yes {
         match ask::ask(plan.calls.len())? {
             Answer::Yes => {}
             Answer::No => {
@@ -70,6 +76,9 @@ fn read(args: &ReplayArgs) -> Result<SessionLog, Failure> {
     let file = visible(&args.file.display().to_string());
     let bytes =
         fs::read(&args.file).with_context(|| format!("cannot read {file}")).map_err(Failure::bad_input)?;
+    if let Some(reason) = no_json(&bytes) {
+        return Err(Failure::bad_input(anyhow!("{file}: line 1: {reason}")));
+    }
     let log = SessionLog::parse(&bytes).map_err(|error| {
         let problem = visible(&error.problem.to_string());
         Failure::bad_input(anyhow!("{file}: line {}: {problem}", error.line))
@@ -81,4 +90,17 @@ fn read(args: &ReplayArgs) -> Result<SessionLog, Failure> {
         ));
     }
     Ok(log)
+}
+
+/// What the first bytes say of a file that cannot be a log, where the parser would only see that it is none.
+fn no_json(bytes: &[u8]) -> Option<&'static str> {
+    if bytes.starts_with(&[0x1f, 0x8b]) {
+        Some("the log is compressed with gzip: unpack it first (`gunzip -c FILE > LOG`)")
+    } else if bytes.starts_with(&[0xef, 0xbb, 0xbf]) {
+        Some(
+            "the log starts with a byte order mark (the bytes EF BB BF): remove it (`tail -c +4 FILE > LOG`)",
+        )
+    } else {
+        None
+    }
 }

@@ -85,11 +85,13 @@ async fn a_wrapper_can_end_what_is_below_it_and_only_that() {
         .app
         .on(EXECUTE)
         .run(async |call: &mut ToolCall, next: Next<'_, ToolCall, ToolOutcome>| {
-            let limit = call.limit();
-            tokio::time::timeout(Duration::from_millis(100), next.run(call)).await.unwrap_or_else(|_| {
-                limit.cancel();
-                ToolOutcome::failed("took too long", None)
-            })
+            let (mut limited, limit) = call.limited();
+            tokio::time::timeout(Duration::from_millis(100), next.run(&mut limited)).await.unwrap_or_else(
+                |_| {
+                    limit.cancel();
+                    ToolOutcome::failed("took too long", None)
+                },
+            )
         })
         .unwrap();
     let call = request("probe", "{}");
@@ -99,14 +101,46 @@ async fn a_wrapper_can_end_what_is_below_it_and_only_that() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_call_that_a_limit_has_ended_can_be_run_again_from_further_out() {
+    let fixture = Fixture::with(Probe::new(Does::Wait)).await;
+    let runs = std::sync::Arc::new(std::sync::atomic::AtomicU32::new(0));
+    fixture
+        .app
+        .on(EXECUTE)
+        .run(async |call: &mut ToolCall, next: Next<'_, ToolCall, ToolOutcome>| {
+            let _ = next.clone().run(call).await;
+            assert!(!call.cancellation().is_cancelled());
+            next.run(call).await
+        })
+        .unwrap();
+    fixture
+        .app
+        .on(EXECUTE)
+        .with(runs.clone())
+        .run(async |runs, call: &mut ToolCall, next: Next<'_, ToolCall, ToolOutcome>| {
+            let (mut limited, limit) = call.limited();
+            let run = runs.fetch_add(1, std::sync::atomic::Ordering::SeqCst) + 1;
+            tokio::time::timeout(Duration::from_millis(100), next.run(&mut limited)).await.unwrap_or_else(
+                |_| {
+                    limit.cancel();
+                    ToolOutcome::failed(format!("run {run} took too long"), None)
+                },
+            )
+        })
+        .unwrap();
+    let outcome = fixture.execute(request("probe", "{}")).await;
+    assert_eq!(outcome, ToolOutcome::failed("run 2 took too long", None));
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_callers_cancellation_reaches_the_body_through_a_limit() {
     let fixture = Fixture::with(Probe::new(Does::Wait)).await;
     fixture
         .app
         .on(EXECUTE)
         .run(async |call: &mut ToolCall, next: Next<'_, ToolCall, ToolOutcome>| {
-            call.limit();
-            next.run(call).await
+            let (mut limited, _limit) = call.limited();
+            next.run(&mut limited).await
         })
         .unwrap();
     let cancellation = cancelled_after(Duration::from_millis(100));

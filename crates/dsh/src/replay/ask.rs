@@ -20,6 +20,10 @@ pub(crate) fn ask(calls: usize) -> io::Result<Answer> {
     write!(io::stderr(), "Run {calls} with your rights, not confined? [y/N] ")?;
     let mut answer = String::new();
     io::stdin().lock().read_line(&mut answer)?;
+    // The user has ended the input, not the line.
+    if !answer.ends_with('\n') {
+        writeln!(io::stderr())?;
+    }
     match answer.trim().to_ascii_lowercase().as_str() {
         "y" | "yes" => Ok(Answer::Yes),
         _ => Ok(Answer::No),

@@ -21,6 +21,8 @@ pub(crate) enum Verdict {
     Different,
     /// A policy or a guard refused the call.
     Denied,
+    /// The call was interrupted.
+    Aborted,
     /// No plugin offers the tool, and the log has a result of it.
     UnknownTool,
     /// The log ends before the call's result.
@@ -31,11 +33,17 @@ impl Verdict {
     pub(crate) fn of(logged: Option<&LoggedResult>, outcome: &ToolOutcome) -> Self {
         match logged {
             _ if outcome.is_denied() => Self::Denied,
-            None => Self::NotLogged,
             Some(logged) if *logged == replayed(outcome) => Self::Same,
+            _ if is_aborted(outcome) => Self::Aborted,
+            None => Self::NotLogged,
             Some(_) if is_unknown(outcome) => Self::UnknownTool,
             Some(_) => Self::Different,
         }
+    }
+
+    /// Whether an error that the call ended in is news, and not told by the verdict.
+    pub(crate) fn hides_an_error(self) -> bool {
+        matches!(self, Self::Different | Self::NotLogged)
     }
 
     pub(crate) fn label(self) -> &'static str {
@@ -43,10 +51,17 @@ impl Verdict {
             Self::Same => "same",
             Self::Different => "different",
             Self::Denied => "denied",
+            Self::Aborted => "aborted",
             Self::UnknownTool => "unknown tool",
             Self::NotLogged => "not logged",
         }
     }
+}
+
+fn is_aborted(outcome: &ToolOutcome) -> bool {
+    [ErrorInfo::ABORTED, ErrorInfo::ABORTED_BEFORE_DISPATCH]
+        .iter()
+        .any(|error| outcome.code() == Some(&*error.code))
 }
 
 /// Whether no plugin offers the tool that was called.
@@ -133,6 +148,15 @@ mod tests {
         let outcome = ToolOutcome::denied("no");
         assert_eq!(Verdict::of(Some(&logged("Error: no", true, None)), &outcome), Verdict::Denied);
         assert_eq!(Verdict::of(None, &outcome), Verdict::Denied);
+    }
+
+    #[test]
+    fn an_aborted_call_is_no_difference() {
+        let outcome = ToolOutcome::failed("bash aborted", Some(ErrorInfo::ABORTED));
+        assert_eq!(Verdict::of(Some(&logged("ok", false, None)), &outcome), Verdict::Aborted);
+        assert_eq!(Verdict::of(None, &outcome), Verdict::Aborted);
+        let same = logged("Error: bash aborted", true, Some("ABORTED"));
+        assert_eq!(Verdict::of(Some(&same), &outcome), Verdict::Same);
     }
 
     #[test]

@@ -23,6 +23,11 @@ impl Folder {
         Ok(Self { outer: Some(outer), workspace })
     }
 
+    /// All that is removed at the end.
+    pub(crate) fn outer(&self) -> &Path {
+        self.workspace.parent().unwrap_or(&self.workspace)
+    }
+
     pub(crate) fn workspace(&self) -> &Path {
         &self.workspace
     }
@@ -33,7 +38,7 @@ impl Folder {
     /// Fails if something cannot be removed; what can be is gone.
     pub(crate) fn remove(mut self) -> io::Result<()> {
         match self.outer.take() {
-            Some(outer) => remove(outer),
+            Some(outer) => remove(&outer.keep()),
             None => Ok(()),
         }
     }
@@ -42,18 +47,21 @@ impl Folder {
 impl Drop for Folder {
     fn drop(&mut self) {
         if let Some(outer) = self.outer.take() {
-            let _ = remove(outer);
+            let _ = remove(&outer.keep());
         }
     }
 }
 
-fn remove(folder: TempDir) -> io::Result<()> {
-    let path = folder.keep();
-    if fs::remove_dir_all(&path).is_ok() {
+/// Removes a folder, also what is unwritable in it.
+///
+/// # Errors
+/// Fails if something cannot be removed; what can be is gone.
+pub(crate) fn remove(path: &Path) -> io::Result<()> {
+    if fs::remove_dir_all(path).is_ok() {
         return Ok(());
     }
-    open_up(&path);
-    fs::remove_dir_all(&path)
+    open_up(path);
+    fs::remove_dir_all(path)
 }
 
 /// Makes every folder below `path` one that we can empty.

@@ -46,6 +46,15 @@ impl Host {
         Ok(Self { app, agent, tools, guard })
     }
 
+    /// The names of the tools that a replay has.
+    pub(crate) async fn offered() -> anyhow::Result<Vec<String>> {
+        let host = Self::start(Path::new("/"), None, &[]).await?;
+        let specs = host.tools.get()?.specs(Some(host.agent.key()));
+        let names = specs.into_iter().map(|spec| spec.name.to_string()).collect();
+        host.stop().await;
+        Ok(names)
+    }
+
     /// Makes one call in the agent's name.
     pub(crate) async fn call(
         &self,

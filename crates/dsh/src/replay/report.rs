@@ -4,9 +4,11 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use anyhow::Context as _;
 use dsh_tools::ToolOutcome;
 use serde::Serialize;
 
+use crate::exit::UNWRITTEN;
 use crate::replay::compare::Verdict;
 use crate::replay::json::JsonLines;
 use crate::replay::plan::{Plan, PlannedCall};
@@ -56,38 +58,58 @@ pub(crate) enum Report {
 }
 
 impl Report {
-    pub(crate) fn intent(&mut self, intent: &Intent<'_>) -> io::Result<()> {
-        match self {
+    pub(crate) fn intent(&mut self, intent: &Intent<'_>) -> anyhow::Result<()> {
+        written(match self {
             Self::Text(timeline) => timeline.intent(intent),
             Self::Json(lines) => lines.intent(intent),
-        }
+        })
     }
 
-    pub(crate) fn started(&mut self, call: &PlannedCall) -> io::Result<()> {
-        match self {
+    pub(crate) fn started(&mut self, call: &PlannedCall) -> anyhow::Result<()> {
+        written(match self {
             Self::Text(timeline) => timeline.started(call),
             Self::Json(_) => Ok(()),
-        }
+        })
     }
 
-    pub(crate) fn done(&mut self, done: &Done<'_>) -> io::Result<()> {
-        match self {
+    pub(crate) fn done(&mut self, done: &Done<'_>) -> anyhow::Result<()> {
+        written(match self {
             Self::Text(timeline) => timeline.done(done),
             Self::Json(lines) => lines.done(done),
-        }
+        })
     }
 
-    pub(crate) fn unloaded(&mut self, unloaded: &Unloaded) -> io::Result<()> {
-        match self {
+    pub(crate) fn unloaded(&mut self, unloaded: &Unloaded) -> anyhow::Result<()> {
+        written(match self {
             Self::Text(timeline) => timeline.unloaded(unloaded),
             Self::Json(lines) => lines.unloaded(unloaded),
+        })
+    }
+
+    /// The guard was to be unloaded after some calls, and so many were not made. In JSON the line `unloaded` is missing.
+    pub(crate) fn kept(&mut self, unload_after: usize, made: usize) -> anyhow::Result<()> {
+        written(match self {
+            Self::Text(timeline) => timeline.kept(unload_after, made),
+            Self::Json(_) => Ok(()),
+        })
+    }
+
+    /// The sum of a replay that had nothing to run; the text has already said so.
+    pub(crate) fn nothing(&mut self) -> anyhow::Result<()> {
+        match self {
+            Self::Text(_) => Ok(()),
+            Self::Json(_) => self.summary(&Summary::default()),
         }
     }
 
-    pub(crate) fn summary(&mut self, summary: &Summary) -> io::Result<()> {
-        match self {
+    pub(crate) fn summary(&mut self, summary: &Summary) -> anyhow::Result<()> {
+        written(match self {
             Self::Text(timeline) => timeline.summary(summary),
             Self::Json(lines) => lines.summary(summary),
-        }
+        })
     }
+}
+
+fn written(result: io::Result<()>) -> anyhow::Result<()> {
+    result.context(UNWRITTEN)
 }

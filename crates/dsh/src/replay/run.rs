@@ -1,11 +1,12 @@
 //! The run itself: a folder, an app, the calls one after another, and the end of it all.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use anyhow::Context as _;
+use anyhow::{Context as _, anyhow};
 use indicatif::{HumanBytes, ProgressBar};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::ReplayArgs;
@@ -14,6 +15,7 @@ use crate::replay::compare::{Verdict, is_unknown};
 use crate::replay::copy::{self, Copied};
 use crate::replay::folder::Folder;
 use crate::replay::host::Host;
+use crate::replay::interruption::Interruption;
 use crate::replay::plan::{Plan, PlannedCall};
 use crate::replay::report::{Done, Report};
 use crate::replay::summary::Summary;
@@ -22,6 +24,9 @@ use crate::visible::visible;
 /// How many of the things that a copy left out are named.
 const NAMED: usize = 5;
 
+/// How long a thread that waits for something outside is waited for.
+const END_TIMEOUT: Duration = Duration::from_secs(3);
+
 /// Makes all calls in a folder that is removed at the end, whatever happens.
 pub(crate) fn run(
     args: &ReplayArgs,
@@ -29,45 +34,62 @@ pub(crate) fn run(
     workspace: Option<&Path>,
     report: &mut Report,
 ) -> Result<Exit, Failure> {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .context("cannot start the runtime")?;
+    let runtime = runtime()?;
     let folder = Folder::create().context("cannot create a temporary folder")?;
     let ended = runtime.block_on(async {
-        let interrupted = interruption()?;
-        if let Some(from) = workspace {
-            fill(from, folder.workspace(), &interrupted).await.map_err(|error| {
-                match interrupted.is_cancelled() {
+        let interruption = Interruption::watch(folder.outer().to_owned())?;
+        let Interruption { asked, forced } = &interruption;
+        let work = async {
+            if let Some(from) = workspace {
+                fill(from, folder.workspace(), asked).await.map_err(|error| match asked.is_cancelled() {
                     true => Failure::from(error),
                     false => Failure::bad_input(error),
-                }
-            })?;
+                })?;
+            }
+            in_folder(args, plan, folder.workspace(), asked, report).await
+        };
+        tokio::select! {
+            biased;
+            ended = work => ended,
+            () = forced.cancelled() => Err(Failure::from(anyhow!("interrupted; not everything would end"))),
         }
-        in_folder(args, plan, folder.workspace(), &interrupted, report).await
     });
-    drop(runtime);
+    end(runtime, folder);
+    ended
+}
+
+fn runtime() -> anyhow::Result<Runtime> {
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    builder.worker_threads(2).enable_all().build().context("cannot start the runtime")
+}
+
+/// Removes the folder, even if a thread would not end.
+fn end(runtime: Runtime, folder: Folder) {
+    runtime.shutdown_timeout(END_TIMEOUT);
     let left = folder.workspace().to_owned();
     if let Err(error) = folder.remove() {
         say(format_args!("the folder {} could not be removed: {error}", left.display()));
     }
-    ended
 }
 
-/// A token that Ctrl-C and a request to end cancel.
-fn interruption() -> anyhow::Result<CancellationToken> {
-    let token = CancellationToken::new();
-    for kind in [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()] {
-        let mut signal = signal(kind).context("cannot watch for signals")?;
-        let token = token.clone();
-        tokio::spawn(async move {
-            if signal.recv().await.is_some() {
-                token.cancel();
-            }
-        });
+/// Refuses to deny what nobody could call: it would run what the user meant to deny.
+pub(crate) fn check_denied(args: &ReplayArgs, plan: &Plan) -> Result<(), Failure> {
+    let mut known: BTreeSet<String> = plan.calls.iter().map(|call| call.tool.clone()).collect();
+    let unknown = |known: &BTreeSet<String>| {
+        let mut denied = args.deny.iter();
+        denied.find(|name| name.is_empty() || !known.contains(*name)).cloned()
+    };
+    if unknown(&known).is_none() {
+        return Ok(());
     }
-    Ok(token)
+    known.extend(runtime()?.block_on(Host::offered())?);
+    let Some(wrong) = unknown(&known) else { return Ok(()) };
+    let names: Vec<String> = known.iter().filter(|name| !name.is_empty()).map(|name| visible(name)).collect();
+    Err(Failure::bad_input(anyhow!(
+        "--deny: no tool is called `{}`, neither here nor in the log; there are: {}",
+        visible(&wrong),
+        names.join(", ")
+    )))
 }
 
 async fn fill(from: &Path, to: &Path, interrupted: &CancellationToken) -> anyhow::Result<()> {
@@ -136,10 +158,14 @@ async fn calls(
     if args.unload_after == Some(summary.calls) {
         unload(host, summary.calls, report).await?;
     }
+    if let Some(after) = args.unload_after.filter(|after| *after > summary.calls) {
+        report.kept(after, summary.calls)?;
+    }
+    summary.interrupted = interrupted.is_cancelled();
     summary.left_out = plan.calls.len() - summary.calls;
     summary.duration_ms = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
     report.summary(&summary)?;
-    if interrupted.is_cancelled() {
+    if summary.interrupted {
         say("interrupted");
         return Ok(Exit::Failed);
     }
@@ -158,7 +184,7 @@ async fn make(
     let outcome = host.call(call, interrupted).await?;
     let duration = start.elapsed();
     let verdict = Verdict::of(call.logged.as_ref(), &outcome);
-    summary.add(verdict);
+    summary.add(verdict, outcome.is_error());
     if is_unknown(&outcome) {
         summary.add_unknown(&call.tool);
     }
@@ -171,4 +197,22 @@ async fn unload(host: &mut Host, after_calls: usize, report: &mut Report) -> Res
         report.unloaded(&unloaded)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::{Folder, end, runtime};
+
+    #[test]
+    fn a_thread_that_does_not_end_keeps_neither_the_process_nor_the_folder() {
+        let (runtime, folder) = (runtime().unwrap(), Folder::create().unwrap());
+        let outer = folder.outer().to_owned();
+        runtime.spawn_blocking(|| std::thread::sleep(Duration::from_secs(30)));
+        let start = Instant::now();
+        end(runtime, folder);
+        assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
+        assert!(!outer.exists());
+    }
 }

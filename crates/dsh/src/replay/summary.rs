@@ -15,22 +15,29 @@ pub(crate) struct Summary {
     pub(crate) same: usize,
     pub(crate) different: usize,
     pub(crate) denied: usize,
+    pub(crate) aborted: usize,
     /// No plugin offers the tool, and the log has another result.
     pub(crate) unknown_tool: usize,
     /// The log has no result to compare with.
     pub(crate) not_logged: usize,
+    /// The results that are errors, where the log has another result or none.
+    pub(crate) errors: usize,
+    /// Whether the replay was told to end before its end.
+    pub(crate) interrupted: bool,
     /// The names that no plugin offers, also where the log has the same result.
     pub(crate) unknown_names: Vec<String>,
     pub(crate) duration_ms: u64,
 }
 
 impl Summary {
-    pub(crate) fn add(&mut self, verdict: Verdict) {
+    pub(crate) fn add(&mut self, verdict: Verdict, is_error: bool) {
         self.calls += 1;
+        self.errors += usize::from(is_error && verdict.hides_an_error());
         *match verdict {
             Verdict::Same => &mut self.same,
             Verdict::Different => &mut self.different,
             Verdict::Denied => &mut self.denied,
+            Verdict::Aborted => &mut self.aborted,
             Verdict::UnknownTool => &mut self.unknown_tool,
             Verdict::NotLogged => &mut self.not_logged,
         } += 1;

@@ -14,6 +14,7 @@ use crate::visible::{shortened, visible};
 
 const SUBJECT_CHARS: usize = 56;
 const MAX_NAME_CHARS: usize = 16;
+const MAX_ERROR_CHARS: usize = 160;
 
 /// Prints a replay for people.
 #[derive(Debug)]
@@ -59,6 +60,10 @@ impl Timeline {
             writeln!(out, "  denied    {}{until}", names.join(", "))?;
         }
         writeln!(out)?;
+        if plan.calls.is_empty() {
+            writeln!(out, "nothing to run: the log has no calls")?;
+            return out.flush();
+        }
         for call in &plan.calls {
             self.planned(&mut out, call)?;
         }
@@ -107,7 +112,7 @@ impl Timeline {
         let colour = match verdict {
             Verdict::Same => Colour::Green,
             Verdict::Different => Colour::Red,
-            Verdict::Denied | Verdict::UnknownTool => Colour::Yellow,
+            Verdict::Denied | Verdict::Aborted | Verdict::UnknownTool => Colour::Yellow,
             Verdict::NotLogged => Colour::Dim,
         };
         let mut out = io::stdout().lock();
@@ -115,6 +120,10 @@ impl Timeline {
         writeln!(out, "{label}  {}", self.paint.with(Colour::Dim, took(*duration)))?;
         if let Some(failure) = outcome.failure.as_ref().filter(|failure| failure.denied) {
             self.note(&mut out, visible(&failure.message))?;
+        }
+        if outcome.is_error() && verdict.hides_an_error() {
+            let first = outcome.content.lines().next().unwrap_or_default();
+            self.note(&mut out, shortened(first, MAX_ERROR_CHARS))?;
         }
         if let (Verdict::Different, Some(logged)) = (verdict, &call.logged) {
             if self.diff {
@@ -156,6 +165,23 @@ impl Timeline {
         out.flush()
     }
 
+    /// The guard is still there at the end of the replay.
+    pub(crate) fn kept(&mut self, unload_after: usize, made: usize) -> io::Result<()> {
+        let text = format!(
+            "guard never unloaded: that was to be after {}, and {} made",
+            counted(unload_after, "call"),
+            were_made(made)
+        );
+        let mut out = io::stdout().lock();
+        writeln!(
+            out,
+            "  {} {}",
+            self.paint.with(Colour::Yellow, "--"),
+            self.paint.with(Colour::Yellow, text)
+        )?;
+        out.flush()
+    }
+
     pub(crate) fn summary(&mut self, summary: &Summary) -> io::Result<()> {
         let mut out = io::stdout().lock();
         let paint = |count: usize, label: &str, colour: Colour| {
@@ -172,6 +198,12 @@ impl Timeline {
             paint(summary.different, "different", Colour::Red),
             paint(summary.denied, "denied", Colour::Yellow),
         )?;
+        if summary.errors > 0 {
+            writeln!(out, "  {}", paint(summary.errors, "errors that the log does not have", Colour::Red))?;
+        }
+        if summary.aborted > 0 {
+            writeln!(out, "  {}", paint(summary.aborted, "aborted", Colour::Yellow))?;
+        }
         if summary.unknown_tool > 0 {
             writeln!(out, "  {}", paint(summary.unknown_tool, "unknown tool, not compared", Colour::Yellow))?;
         }
@@ -208,6 +240,10 @@ fn counted(count: usize, noun: &str) -> String {
 
 fn was_made(calls: usize) -> String {
     if calls == 1 { "1 call is".to_owned() } else { format!("{calls} calls are") }
+}
+
+fn were_made(calls: usize) -> String {
+    if calls == 1 { "1 call was".to_owned() } else { format!("{calls} calls were") }
 }
 
 fn took(duration: Duration) -> String {

@@ -32,9 +32,44 @@ fn a_denied_call_leaves_no_trace() {
 #[test]
 fn only_the_named_tools_are_denied() {
     let fixture = marked(1);
-    let ran_text = fixture.replay(&["--yes", "--deny", "read", "--deny", "grep"]);
-    assert!(ran_text.stdout.contains("denied    read, grep\n"), "{}", ran_text.stdout);
+    let ran_text = fixture.replay(&["--yes", "--deny", "read", "--deny", "read"]);
+    assert!(ran_text.stdout.contains("denied    read, read\n"), "{}", ran_text.stdout);
     assert_eq!(ran(&fixture, 1), [true]);
+}
+
+#[test]
+fn a_name_that_no_tool_has_is_refused() {
+    for name in ["bahs", "Bash", "", " bash", "grep\x1b[2J"] {
+        let fixture = marked(1);
+        let refused = fixture.replay(&["--yes", "--deny", "bash", "--deny", name]);
+        assert_eq!((refused.code, refused.stdout.as_str()), (Some(2), ""), "{name:?}");
+        let shown = name.replace('\x1b', "\\u{1b}");
+        assert!(refused.stderr.contains(&format!("no tool is called `{shown}`")), "{}", refused.stderr);
+        assert!(refused.stderr.contains("there are: bash, read\n"), "{}", refused.stderr);
+        assert_eq!(ran(&fixture, 1), [false]);
+        fixture.assert_tidy();
+    }
+}
+
+#[test]
+fn a_tool_that_only_the_log_knows_can_be_denied() {
+    let fixture = Fixture::with(&Log::new().call("grep", "{}"));
+    assert_eq!(fixture.replay_json(&["--deny", "grep"])[1]["verdict"], "denied");
+}
+
+#[test]
+fn a_guard_that_is_never_unloaded_is_told() {
+    let text = marked(2).replay(&["--yes", "--deny", "bash", "--unload-after", "9"]);
+    let never = "guard never unloaded: that was to be after 9 calls, and 2 calls were made";
+    assert!(text.stdout.contains(never), "{}", text.stdout);
+    let text = marked(2).replay(&["--yes", "--deny", "bash", "--unload-after", "2"]);
+    assert!(!text.stdout.contains("never"), "{}", text.stdout);
+}
+
+#[test]
+fn the_help_does_not_promise_to_refuse_every_call() {
+    let help = Fixture::new().run(&["replay", "--help"]).stdout;
+    assert!(help.contains("refuse bash during the first three calls only"), "{help}");
 }
 
 #[test]

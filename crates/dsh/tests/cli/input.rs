@@ -93,6 +93,12 @@ fn a_compressed_log() {
 }
 
 #[test]
+fn what_only_looks_like_no_json_is_named() {
+    refused(&Fixture::with_text([0x1f, 0x8b, 8, 0, 0, 0xff]), 1, "gunzip -c");
+    refused(&Fixture::with_text(format!("\u{feff}{}", Log::new().text())), 1, "byte order mark");
+}
+
+#[test]
 fn a_last_line_that_was_cut_is_left_out_with_a_warning() {
     let fixture = Fixture::with_text(format!(
         "{}{{\"type\":\"tool/ca",

@@ -5,6 +5,7 @@
 mod fixture;
 mod guard;
 mod input;
+mod interruption;
 mod plugins;
 mod replay;
 mod safety;

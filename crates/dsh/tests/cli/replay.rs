@@ -2,8 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
 use serde_json::json;
 
 use crate::fixture::{Fixture, Log, of_type};
@@ -84,6 +82,41 @@ fn a_log_without_calls_needs_no_yes() {
     let ran = Fixture::with(&Log::new()).replay(&[]);
     assert_eq!(ran.code, Some(0));
     assert!(ran.stdout.contains("0 calls"), "{}", ran.stdout);
+    assert!(ran.stdout.ends_with("\n\nnothing to run: the log has no calls\n"), "{}", ran.stdout);
+    assert!(!ran.stdout.contains("\n\n\n"), "{}", ran.stdout);
+    let lines = Fixture::with(&Log::new()).replay_json(&[]);
+    assert_eq!((lines.len(), &lines[1]["calls"]), (2, &json!(0)));
+}
+
+#[test]
+fn an_error_that_the_log_does_not_have_is_told() {
+    let log =
+        Log::new().call("bash", "{\"command\":\"echo hi\"}").read("missing").result("text").bash("echo ok");
+    let fixture = Fixture::with(&log);
+    let ran = fixture.replay(&["--yes"]);
+    assert!(ran.stdout.contains("\n     Error: invalid arguments: missing required"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("missing\": not found\n"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("errors that the log does not have: 2\n"), "{}", ran.stdout);
+    assert_eq!(fixture.replay_json(&[])[4]["errors"], 2);
+    let none = Fixture::with(&Log::new().bash("echo ok").call("grep", "{}").result("x"));
+    assert_eq!(none.replay_json(&[])[3]["errors"], 0);
+}
+
+#[test]
+fn an_output_that_cannot_be_written_is_named() {
+    if !cfg!(target_os = "linux") {
+        return;
+    }
+    let fixture = Fixture::with(&Log::new().bash("true"));
+    let log = fixture.log().display().to_string();
+    for arguments in [&["replay", "--yes", &log][..], &["replay", "--yes", "--json", &log], &["plugins"]] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let output = fixture.command().args(arguments).stdout(full).output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{stderr}");
+        assert!(stderr.starts_with("dsh: error: cannot write the output: "), "{stderr}");
+    }
+    fixture.assert_tidy();
 }
 
 // spec: cases/T2
@@ -141,31 +174,4 @@ fn a_reader_that_goes_away_ends_the_replay_quietly() {
     let output = child.wait_with_output().unwrap();
     assert_eq!((output.status.code(), String::from_utf8(output.stderr).unwrap().as_str()), (Some(1), ""));
     fixture.assert_tidy();
-}
-
-#[test]
-fn an_interruption_ends_the_command_and_tidies_up() {
-    for signal in [Signal::SIGINT, Signal::SIGTERM] {
-        let fixture = Fixture::new();
-        let beat = fixture.path("beat");
-        let command = format!("while :; do echo x >> {}; sleep 0.01; done", beat.display());
-        std::fs::write(fixture.log(), Log::new().bash(&command).bash("echo never").text()).unwrap();
-        let mut command = fixture.command();
-        let child = command.args(["replay", "--yes"]).arg(fixture.log()).spawn().unwrap();
-        let size = || std::fs::metadata(&beat).map_or(0, |file| file.len());
-        while size() == 0 {
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        kill(Pid::from_raw(i32::try_from(child.id()).unwrap()), signal).unwrap();
-        let output = child.wait_with_output().unwrap();
-        let (stdout, stderr) =
-            (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
-        assert_eq!(output.status.code(), Some(1), "{stderr}");
-        assert!(stderr.contains("interrupted"), "{stderr}");
-        assert!(stdout.contains("1 call not made"), "{stdout}");
-        let before = size();
-        std::thread::sleep(Duration::from_millis(300));
-        assert_eq!(size(), before);
-        fixture.assert_tidy();
-    }
 }

@@ -63,9 +63,19 @@ fn anything_else_declines() {
         let (code, shown) = answered(&fixture, answer);
         assert_eq!(code, Some(1), "{shown}");
         assert!(shown.contains("declined"), "{shown}");
+        if answer == "\x04" {
+            assert!(shown.contains("\ndsh: declined"), "on a line of its own: {shown}");
+        }
         assert!(!fixture.path("ran").exists());
         fixture.assert_tidy();
     }
+}
+
+#[test]
+fn a_log_without_calls_asks_nothing() {
+    let (code, shown) = answered(&Fixture::with(&Log::new()), "");
+    assert_eq!(code, Some(0), "{shown}");
+    assert!(!shown.contains("[y/N]"), "{shown}");
 }
 
 #[test]

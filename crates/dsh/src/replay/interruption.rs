@@ -1,0 +1,58 @@
+//! How a replay is told to end: politely at first, and in the end without asking.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+
+use crate::exit::{Exit, say};
+use crate::replay::folder;
+
+/// How long a replay that was told to end may take to end what it runs.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// How long it may then take to give up.
+const LAST_RESORT: Duration = Duration::from_secs(3);
+
+/// What Ctrl-C and a request to end have brought about.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Interruption {
+    /// The user wants the end: running calls are to stop.
+    pub(crate) asked: CancellationToken,
+    /// The user has asked twice, or has waited too long: nothing is waited for any more.
+    pub(crate) forced: CancellationToken,
+}
+
+impl Interruption {
+    /// Watches for signals, as long as the runtime runs.
+    ///
+    /// If nothing else helps, for example because the thread that prints waits for a reader, this ends the process; what
+    /// is below `folder` is removed before.
+    pub(crate) fn watch(folder: PathBuf) -> anyhow::Result<Self> {
+        let interruption = Self::default();
+        for kind in [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()] {
+            let mut signal = signal(kind).context("cannot watch for signals")?;
+            let Self { asked, forced } = interruption.clone();
+            tokio::spawn(async move {
+                while signal.recv().await.is_some() {
+                    if asked.is_cancelled() {
+                        forced.cancel();
+                    }
+                    asked.cancel();
+                }
+            });
+        }
+        let Self { asked, forced } = interruption.clone();
+        tokio::spawn(async move {
+            asked.cancelled().await;
+            let _ = tokio::time::timeout(PATIENCE, forced.cancelled()).await;
+            forced.cancel();
+            tokio::time::sleep(LAST_RESORT).await;
+            say("interrupted; not everything would end");
+            let _ = folder::remove(&folder);
+            std::process::exit(Exit::Failed as i32);
+        });
+        Ok(interruption)
+    }
+}

@@ -1,0 +1,102 @@
+//! Ctrl-C and requests to end.
+
+use std::process::Child;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::Value;
+
+use crate::fixture::{Fixture, Log};
+
+fn send(child: &Child, signal: Signal) {
+    kill(Pid::from_raw(i32::try_from(child.id()).unwrap()), signal).unwrap();
+}
+
+/// Waits until somebody has made a file.
+fn wait_for(path: &std::path::Path) {
+    while !path.exists() {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn an_interruption_ends_the_command_and_tidies_up() {
+    for signal in [Signal::SIGINT, Signal::SIGTERM] {
+        let fixture = Fixture::new();
+        let beat = fixture.path("beat");
+        let command = format!("while :; do echo x >> {}; sleep 0.01; done", beat.display());
+        std::fs::write(fixture.log(), Log::new().bash(&command).result("x").bash("echo never").text())
+            .unwrap();
+        let mut command = fixture.command();
+        let child = command.args(["replay", "--yes"]).arg(fixture.log()).spawn().unwrap();
+        let size = || std::fs::metadata(&beat).map_or(0, |file| file.len());
+        while size() == 0 {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        send(&child, signal);
+        let output = child.wait_with_output().unwrap();
+        let (stdout, stderr) =
+            (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+        assert_eq!(output.status.code(), Some(1), "{stderr}");
+        assert!(stderr.contains("interrupted"), "{stderr}");
+        assert!(stdout.contains("1 call not made"), "{stdout}");
+        assert!(stdout.contains("aborted: 1") && stdout.contains("different: 0"), "{stdout}");
+        let before = size();
+        std::thread::sleep(Duration::from_millis(300));
+        assert_eq!(size(), before);
+        fixture.assert_tidy();
+    }
+}
+
+#[test]
+fn the_json_form_tells_of_an_interruption() {
+    let fixture = Fixture::new();
+    let mark = fixture.path("ran");
+    let command = format!("touch {}; sleep 60", mark.display());
+    std::fs::write(fixture.log(), Log::new().bash(&command).result("x").text()).unwrap();
+    let child = fixture.command().args(["replay", "--yes", "--json"]).arg(fixture.log()).spawn().unwrap();
+    wait_for(&mark);
+    send(&child, Signal::SIGINT);
+    let stdout = String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap();
+    let lines: Vec<Value> = stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines[1]["verdict"], "aborted");
+    let summary = &lines[2];
+    assert_eq!(
+        (&summary["aborted"], &summary["different"], &summary["errors"]),
+        (&1.into(), &0.into(), &0.into())
+    );
+    assert_eq!(summary["interrupted"], true);
+    let whole = Fixture::with(&Log::new().bash("true")).replay_json(&[]);
+    assert_eq!(whole[2]["interrupted"], false);
+}
+
+#[test]
+fn an_interruption_ends_a_replay_whose_output_nobody_reads() {
+    let fixture = Fixture::new();
+    let mark = fixture.path("ran");
+    let log = Log::new().bash(&format!("touch {}", mark.display()));
+    let log = (0..200).fold(log, |log, _| log.bash("head -c 20000 /dev/zero | tr '\\0' a"));
+    std::fs::write(fixture.log(), log.text()).unwrap();
+    let mut command = fixture.command();
+    let mut child = command.args(["replay", "--yes", "--json"]).arg(fixture.log()).spawn().unwrap();
+    wait_for(&mark);
+    // Long enough for the pipe to be full.
+    std::thread::sleep(Duration::from_millis(500));
+    let start = Instant::now();
+    send(&child, Signal::SIGINT);
+    std::thread::sleep(Duration::from_millis(200));
+    send(&child, Signal::SIGINT);
+    let code = loop {
+        match child.try_wait().unwrap() {
+            Some(status) => break status.code(),
+            None if start.elapsed() > Duration::from_secs(20) => {
+                child.kill().unwrap();
+                panic!("the process did not end");
+            }
+            None => std::thread::sleep(Duration::from_millis(50)),
+        }
+    };
+    assert_eq!(code, Some(1));
+    fixture.assert_tidy();
+}
