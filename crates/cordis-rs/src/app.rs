@@ -83,6 +83,9 @@ impl App {
                 let provided = fibers.slots.get(&need.slot.id()).and_then(|slot| slot.provided.as_ref());
                 let reason = match provided {
                     None => match fibers.iter().find(|other| other.declares(need.slot.name())) {
+                        Some(other) if other.cell.uid == data.cell.uid => {
+                            "it would provide it itself and so waits for itself; another plugin has to provide it".into()
+                        }
                         Some(other) => {
                             format!("`{}` would provide it and is {}", other.cell.label(), other.state())
                         }

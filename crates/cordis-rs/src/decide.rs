@@ -3,10 +3,12 @@
 use crate::{
     BoxError, BoxFuture, Context, Fiber, FiberId, State,
     done::{Done, Then},
+    effect::Record,
     fiber::FiberCell,
     fibers::{Caught, Data, Fibers, Loaded, Source},
     meta::{ServiceChange, StatusChange},
     needs::{Need, Satisfied},
+    plugin::Mounted,
     service::{AnyProvided, Check},
     shared::Shared,
     sync::Arc,
@@ -25,8 +27,10 @@ pub(crate) enum Act {
     Load(u32, BoxFuture<'static, Result<(), BoxError>>),
     /// Undo an effect.
     Undo(u64),
-    /// The fiber has left the table.
-    Gone(Box<Data>),
+    /// Drop the plugin of a fiber that is being disposed.
+    Release(Arc<dyn Mounted>),
+    /// The fiber has left the table, and its record its parent.
+    Gone(Box<Data>, Option<Record>),
     /// The root was emptied and is active again.
     Emptied(Arc<Done>),
 }
@@ -284,11 +288,14 @@ impl Shared {
             return gone.map_or(Act::Again, Act::Emptied);
         }
         let Some(data) = fibers.get_mut(id) else { return Act::Rest };
-        self.set(data, State::Disposed, after);
-        match fibers.remove(id) {
-            Some(data) => Act::Gone(data),
-            None => Act::Rest,
+        if let Some(plugin) = data.plugin.take() {
+            // Its captures and its configuration go first: who disposes now still finds the fiber and waits.
+            return Act::Release(plugin);
         }
+        self.set(data, State::Disposed, after);
+        let Some(data) = fibers.remove(id) else { return Act::Rest };
+        let record = fibers.forget(data.parent, data.effect);
+        Act::Gone(data, record)
     }
 
     fn set(self: &Arc<Self>, data: &mut Data, to: State, after: &mut After) {

@@ -138,14 +138,9 @@ impl Effect {
         done.report()
     }
 
-    /// Requests what [`dispose`](Effect::dispose) does and returns at once: a listener is not called any more, a task is
-    /// aborted, and disposers run as a task of the app, not here.
+    /// Requests what [`dispose`](Effect::dispose) does and waits for nothing. What can be undone at once is undone on this
+    /// stack, disposers up to their first await included: hold no lock that one of them takes.
     pub fn cancel(&self) {
-        self.shared.undo_elsewhere(self.cell.id, self.id);
-    }
-
-    /// Undoes it here as far as it goes without waiting.
-    pub(crate) fn undo_here(&self) {
         self.shared.undo(self.cell.id, self.id);
     }
 
@@ -412,7 +407,7 @@ impl Drop for Running<'_> {
     fn drop(&mut self) {
         if self.setup.is_some() {
             self.end(None);
-            self.ctx.shared().undo_elsewhere(self.ctx.cell().id, self.id);
+            self.ctx.shared().undo(self.ctx.cell().id, self.id);
         }
     }
 }

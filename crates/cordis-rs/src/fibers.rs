@@ -391,6 +391,14 @@ impl Fibers {
         std::iter::successors(above, parent).any(|data| data.disposing || data.state() == State::Unloading)
     }
 
+    /// Takes out the record of an effect that is over, unless it is just being undone: then whoever undoes it does.
+    #[must_use = "drop it outside of the lock"]
+    pub(crate) fn forget(&mut self, fiber: FiberId, effect: u64) -> Option<Record> {
+        let data = self.get_mut(fiber)?;
+        let undoing = matches!(data.record(effect), Some(Record { undo: Undo::Busy(_), .. }));
+        if undoing { None } else { data.remove(effect) }
+    }
+
     /// Takes the act of providing out of its slot, if it is still the one.
     #[must_use = "drop it outside of the lock"]
     pub(crate) fn unpublish(&mut self, slot: u64, id: u64) -> Option<Arc<dyn AnyProvided>> {

@@ -31,8 +31,6 @@ struct Frames {
     removing: Cell<bool>,
     /// How many steps of teardowns are being started on this stack, one inside of another.
     starting: Cell<u32>,
-    /// What is taken out is to be dropped elsewhere all the same.
-    handing_off: Cell<bool>,
 }
 
 impl Frames {
@@ -44,7 +42,6 @@ impl Frames {
             panicked: Cell::new(None),
             telling: Cell::new(false),
             removing: Cell::new(false),
-            handing_off: Cell::new(false),
             starting: Cell::new(0),
         }
     }
@@ -62,7 +59,8 @@ shuttle::thread_local! { static FRAMES: Frames = Frames::new() }
 /// Keeps a frame that has no place in the stack.
 #[cold]
 fn spill(depth: usize, ids: (u64, u64)) {
-    SPILL.with_borrow_mut(|deep| {
+    SPILL.with(|deep| {
+        let mut deep = deep.borrow_mut();
         deep.truncate(depth - MAX);
         deep.push(ids);
     });
@@ -172,16 +170,8 @@ pub(crate) fn starting<T>(start: impl FnOnce() -> T) -> Option<T> {
     Some(result)
 }
 
-/// The opposite, inside of code that must not meet a user's drop.
-pub(crate) fn handing_off<T>(undo: impl FnOnce() -> T) -> T {
-    let before = FRAMES.with(|t| t.handing_off.replace(true));
-    let result = undo();
-    FRAMES.with(|t| t.handing_off.set(before));
-    result
-}
-
 pub(crate) fn is_removing() -> bool {
-    FRAMES.with(|t| t.removing.get() && !t.handing_off.get())
+    FRAMES.with(|t| t.removing.get())
 }
 
 /// Inside a synchronous listener nothing can be awaited: whoever polls there blocks the dispatch.
@@ -200,7 +190,7 @@ pub(crate) fn current() -> SmallVec<[Frame; 8]> {
         let depth = t.depth.get();
         let mut ids: SmallVec<[(u64, u64); 8]> = t.stack[..depth.min(MAX)].iter().map(Cell::get).collect();
         if depth > MAX {
-            SPILL.with_borrow(|deep| ids.extend(deep[..depth - MAX].iter().copied()));
+            SPILL.with(|deep| ids.extend(deep.borrow()[..depth - MAX].iter().copied()));
         }
         let frame = |(effect, fiber)| Frame { effect, fiber: KeyData::from_ffi(fiber).into() };
         ids.into_iter().map(frame).collect()
@@ -227,7 +217,7 @@ pub(crate) fn aside() -> Aside {
     FRAMES.with(|t| {
         let depth = t.depth.replace(0);
         let saved = t.stack[..depth.min(MAX)].iter().map(Cell::get).collect();
-        let deep = if depth > MAX { SPILL.take() } else { Vec::new() };
+        let deep = if depth > MAX { SPILL.with(RefCell::take) } else { Vec::new() };
         Aside(depth, t.sync.replace(0), saved, deep)
     })
 }
@@ -241,7 +231,7 @@ impl Drop for Aside {
                 cell.set(*frame);
             }
             if self.0 > MAX {
-                SPILL.set(std::mem::take(&mut self.3));
+                SPILL.with(|deep| deep.replace(std::mem::take(&mut self.3)));
             }
         });
     }

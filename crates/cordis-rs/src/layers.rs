@@ -161,7 +161,7 @@ impl<L: Layer> Layers<L> {
         let effect = self.change(ctx, label.into(), true, action)?;
         let told = contained(|| (self.inner.on_change)(ctx));
         if let Err(refused) = told.unwrap_or_else(|panic| Err(format!("panicked: {panic}").into())) {
-            effect.undo_here();
+            effect.cancel();
             return Err(LayerError::Refused(refused));
         }
         Ok(effect)

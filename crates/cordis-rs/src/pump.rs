@@ -113,12 +113,16 @@ impl Shared {
                         }
                     }
                 },
-                Act::Gone(data) => {
-                    let (gone, parent, effect) = (data.gone.clone(), data.parent, data.effect);
+                Act::Release(plugin) => {
+                    let fiber = self.fibers.lock().get(id).map(|data| (data.effect, data.cell.clone()));
+                    if let Some((effect, cell)) = fiber {
+                        drop_reported(effect, &cell, || Label::Plugin, plugin);
+                    }
+                }
+                Act::Gone(data, record) => {
+                    let gone = data.gone.clone();
                     let leftovers = data.rare.as_ref().map(|rare| rare.leftovers.clone()).unwrap_or_default();
-                    let cell = data.cell.clone();
-                    drop_reported(effect, &cell, || Label::Plugin, data);
-                    self.forget(parent, effect);
+                    drop((data, record));
                     if let Some(gone) = gone {
                         gone.fire_with(leftovers);
                     }
@@ -265,8 +269,9 @@ impl Drop for Pump {
     /// The runtime went away: what is queued is worked off here, since those who wait sleep and nobody else will come.
     fn drop(&mut self) {
         if let Some(shared) = self.0.take() {
-            shared.fibers.lock().pump_spawned = false;
+            // It stays marked as spawned meanwhile: a second one would be dropped as well, inside of this one.
             let worked_off = contained(|| while !shared.work(TURN, Role::Helper) {});
+            shared.fibers.lock().pump_spawned = false;
             drop(worked_off);
         }
     }

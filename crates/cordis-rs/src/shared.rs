@@ -194,10 +194,7 @@ impl Shared {
     /// Removes an effect's record: it is over. One that is just being undone is removed by whoever undoes it, with those
     /// who have joined.
     pub(crate) fn forget(&self, fiber: FiberId, effect: u64) {
-        let record = self.fibers.lock().get_mut(fiber).and_then(|data| {
-            let undoing = matches!(data.record(effect), Some(Record { undo: Undo::Busy(_), .. }));
-            if undoing { None } else { data.remove(effect) }
-        });
+        let record = self.fibers.lock().forget(fiber, effect);
         drop(record);
     }
 

@@ -122,22 +122,6 @@ impl Shared {
         }
     }
 
-    /// Undoes an effect without running a plugin's code here: whatever the caller holds must not meet it.
-    pub(crate) fn undo_elsewhere(self: &Arc<Self>, fiber: FiberId, effect: u64) {
-        let foreign = match self.fibers.lock().get(fiber).and_then(|data| data.record(effect)) {
-            None => return,
-            Some(record) => matches!(record.undo, Undo::Run(_) | Undo::Group(_) | Undo::Service(_)),
-        };
-        if !foreign {
-            frames::handing_off(|| self.undo(fiber, effect));
-            return;
-        }
-        let shared = self.clone();
-        self.runtime.spawn(async move {
-            shared.undo(fiber, effect);
-        });
-    }
-
     /// Undoes as much as can be undone now; `Some` when something is to be waited for, or to be reported.
     fn start(self: &Arc<Self>, step: Step, undo: Undo) -> Option<Arc<Done>> {
         match undo {

@@ -369,8 +369,9 @@ fn a_status_observer_that_disposes_mounts_and_provides_does_not_block() {
         let fiber = app.plugin(define("watched").run(idle), ()).unwrap();
         fiber.until(State::Disposed).await;
         observer.dispose().await;
-        app.quiet().await;
+        while counts(&app.inspect().fiber) != (1, 0) {
+            sleep(ms(1)).await;
+        }
         assert_eq!(log.take(), ["3 fibers seen"]);
-        assert_eq!(counts(&app.inspect().fiber), (1, 0));
     });
 }

@@ -158,7 +158,7 @@ on_both_flavours! {
         assert_eq!(fiber.ready().await.unwrap(), P);
         assert_eq!(log.take(), [""; 0]);
         let unmet: Vec<String> = app.check().iter().map(ToString::to_string).collect();
-        assert_eq!(unmet, ["`own#1` waits for service `foo`: nothing provides it; mount a plugin that does"]);
+        assert_eq!(unmet, ["`own#1` waits for service `foo`: it would provide it itself and so waits for itself; another plugin has to provide it"]);
         assert!(fiber.dispose().await.is_clean());
     }
 

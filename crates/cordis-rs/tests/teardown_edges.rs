@@ -51,22 +51,6 @@ async fn a_disposer_started_by_a_synchronous_listener_really_waits_for_what_it_d
     assert!(seen.load(SeqCst), "the inner dispose returned before its disposer had ended");
 }
 
-// spec: design/P3
-#[tokio::test]
-async fn cancel_runs_no_disposer_on_the_stack_of_its_caller() {
-    let app = TestApp::new();
-    let lock = Arc::new(Mutex::new(0));
-    let inner = lock.clone();
-    let effect = app.effect("takes the lock", async move || *inner.lock().unwrap() += 1).unwrap();
-    {
-        let held = lock.lock().unwrap();
-        effect.cancel();
-        assert_eq!(*held, 0);
-    }
-    effect.dispose().await;
-    assert_eq!(*lock.lock().unwrap(), 1);
-}
-
 // spec: design/P1
 #[tokio::test(start_paused = true)]
 async fn a_dispose_below_more_wrappers_than_frames_are_kept_for_waits_all_the_same() {

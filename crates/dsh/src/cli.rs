@@ -28,7 +28,7 @@ Examples:
 const SAFETY: &str = "\
 A log is a stranger's commands. They are listed first and run after a yes. They start in a temporary folder that is
 removed at the end, never in the folder that the log names; but they run with your rights and are not confined, so
-read the list.";
+read the list. Ctrl-C ends the running command and the replay; a second one does not wait for them.";
 
 /// A plugin host for agents.
 #[derive(Debug, Parser)]

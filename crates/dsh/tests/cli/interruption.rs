@@ -100,3 +100,25 @@ fn an_interruption_ends_a_replay_whose_output_nobody_reads() {
     assert_eq!(code, Some(1));
     fixture.assert_tidy();
 }
+
+#[test]
+fn a_second_interruption_does_not_wait_for_a_command_that_will_not_end() {
+    let fixture = Fixture::new();
+    let beat = fixture.path("beat");
+    let command = format!("trap '' TERM; while :; do echo x >> {}; sleep 0.01; done", beat.display());
+    std::fs::write(fixture.log(), Log::new().bash(&command).text()).unwrap();
+    let child = fixture.command().args(["replay", "--yes"]).arg(fixture.log()).spawn().unwrap();
+    wait_for(&beat);
+    send(&child, Signal::SIGINT);
+    std::thread::sleep(Duration::from_millis(200));
+    send(&child, Signal::SIGINT);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(stderr.contains("interrupted; not everything would end"), "{stderr}");
+    let size = || std::fs::metadata(&beat).unwrap().len();
+    let before = size();
+    std::thread::sleep(Duration::from_millis(300));
+    assert_eq!(size(), before);
+    fixture.assert_tidy();
+}
