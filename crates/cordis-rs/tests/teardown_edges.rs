@@ -1,5 +1,7 @@
 //! Teardown where it is easily forgotten: under deep nesting, with threads held up, without a runtime, at shutdown.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot set itself up has failed")]
+
 use cordis::{testing::TestApp, *};
 use std::{
     sync::{
