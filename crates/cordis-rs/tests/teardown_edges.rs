@@ -314,7 +314,9 @@ fn effects_nested_three_thousand_deep_are_undone_on_a_small_stack() {
             let (hand_out, inner) = tokio::sync::oneshot::channel();
             let count = undone.clone();
             let level = ctx.effect_with("level", async move |inner| {
-                inner.effect("leaf", async move || drop(count.fetch_add(1, SeqCst)))?;
+                inner.effect("leaf", async move || {
+                    count.fetch_add(1, SeqCst);
+                })?;
                 let _ = hand_out.send(inner);
                 Ok(())
             });
