@@ -14,7 +14,7 @@ fn refuse(call: &ToolCall) -> Option<String> {
     Some(format!("no {}", call.name()))
 }
 
-// spec: cases/A4
+// spec: cases/A4, design/P7
 #[tokio::test]
 async fn a_denied_call_never_runs_its_body_whatever_listeners_do() {
     for guard_first in [true, false] {
@@ -75,7 +75,7 @@ async fn an_empty_reason_is_a_denial() {
     assert_eq!(probe.runs(), 0);
 }
 
-// spec: cases/A1
+// spec: cases/A1, design/P7
 #[tokio::test]
 async fn a_guard_of_a_scope_refuses_its_calls_and_those_below_and_no_others() {
     let probe = Probe::new(Does::Echo);
