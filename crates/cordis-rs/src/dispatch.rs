@@ -190,11 +190,15 @@ impl<'d> At<'d> {
             let mut current = None;
             let ended = catch_unwind(AssertUnwindSafe(|| {
                 loop {
-                    let next = rest
-                        .iter_mut()
-                        .filter_map(|(snapshot, at)| Some((*snapshot.orders.get(*at)?, *snapshot, at)))
-                        .min_by_key(|(order, ..)| *order);
-                    let (_, snapshot, at) = next?;
+                    let mut next: Option<(i64, usize)> = None;
+                    for (place, (snapshot, at)) in rest.iter().enumerate() {
+                        if let Some(order) = snapshot.orders.get(*at)
+                            && next.is_none_or(|(first, _)| *order < first)
+                        {
+                            next = Some((*order, place));
+                        }
+                    }
+                    let (snapshot, at) = rest.get_mut(next?.1)?;
                     let entry = &snapshot.items[*at];
                     *at += 1;
                     current = Some(entry);

@@ -9,8 +9,8 @@ use crate::{
 };
 use smallvec::SmallVec;
 
-/// As many buckets as a dispatch merges without allocating: the unscoped one and three levels.
-const LEVELS: usize = 4;
+/// As many buckets as a dispatch merges without allocating, besides the first: the unscoped one and three levels in all.
+const LEVELS: usize = 3;
 
 type Pinned<K> = SwapGuard<Snapshot<K>>;
 pub(crate) type Pins<K> = SmallVec<[Pinned<K>; LEVELS]>;
