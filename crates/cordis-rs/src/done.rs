@@ -164,6 +164,10 @@ impl Then {
 pub(crate) struct DoneSlot(Mutex<Option<Arc<Done>>>);
 
 impl DoneSlot {
+    pub(crate) fn of(done: &Arc<Done>) -> Self {
+        DoneSlot(Mutex::new(Some(done.clone())))
+    }
+
     pub(crate) fn install(&self) -> Arc<Done> {
         self.0.lock().get_or_insert_with(|| Done::new(1)).clone()
     }

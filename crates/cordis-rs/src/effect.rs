@@ -3,26 +3,18 @@
 use crate::{
     BoxError, BoxFuture, Context, Disposed, EffectError, FiberId, Inactive,
     bucket::AnyBucket,
-    contain::contained,
+    disposal::Place,
     done::Done,
     fiber::FiberCell,
-    frames::{self, Frame},
+    foreign::Foreign,
     ordered::Ordered,
     service::AnyProvided,
     shared::Shared,
-    span,
     sync::{Arc, Mutex},
     task::Control,
     waits::Target,
 };
-use std::{
-    borrow::Cow,
-    fmt,
-    future::poll_fn,
-    pin::{Pin, pin},
-    task::{Context as Cx, Poll},
-    time::Duration,
-};
+use std::{borrow::Cow, fmt, future::poll_fn, pin::pin, task::Poll, time::Duration};
 
 /// How long one step of a teardown may take before it is given up, unless its effect says otherwise.
 pub const DEFAULT_LIMIT: Duration = Duration::from_secs(10);
@@ -33,7 +25,6 @@ pub(crate) type UndoFuture = BoxFuture<'static, Result<(), BoxError>>;
 #[doc(hidden)]
 pub struct Disposer {
     pub(crate) run: Box<dyn FnOnce() -> UndoFuture + Send>,
-    pub(crate) limit: Duration,
 }
 
 /// What undoes an effect.
@@ -126,7 +117,9 @@ impl Effect {
     /// # Cancel safety
     /// Dropping the future stops only the waiting.
     pub async fn dispose(&self) -> Disposed {
-        let Some(done) = self.shared.undo(self.cell.id, self.id) else { return Disposed::default() };
+        let Some(done) = self.shared.undo(self.cell.id, self.id, Place::Task) else {
+            return Disposed::default();
+        };
         self.shared.help();
         poll_fn(|cx| {
             if done.fired() || self.shared.would_wait_for_caller(Target::Effect(self.cell.id, self.id)) {
@@ -141,15 +134,16 @@ impl Effect {
     /// Requests what [`dispose`](Effect::dispose) does and waits for nothing. What can be undone at once is undone on this
     /// stack, disposers up to their first await included: hold no lock that one of them takes.
     pub fn cancel(&self) {
-        self.shared.undo(self.cell.id, self.id);
+        self.shared.undo(self.cell.id, self.id, Place::Here);
     }
 
-    /// Gives the disposer of this effect another limit than [`DEFAULT_LIMIT`]. Other kinds of effects keep theirs.
+    /// Gives the teardown of this effect another limit than [`DEFAULT_LIMIT`]: its disposer, or what still runs of it. The
+    /// limit of an effect made of others is the one of each wait for its set-up; its parts have their own. Once the
+    /// teardown has begun it stays as it is.
     pub fn with_limit(self, limit: Duration) -> Self {
         let mut fibers = self.shared.fibers.lock();
-        let record = fibers.get_mut(self.cell.id).and_then(|data| data.record_mut(self.id));
-        if let Some(Record { undo: Undo::Run(disposer), .. }) = record {
-            disposer.limit = limit;
+        if let Some(data) = fibers.get_mut(self.cell.id) {
+            data.set_limit(self.id, limit);
         }
         drop(fibers);
         self
@@ -247,14 +241,15 @@ impl Disposer {
             let future = undo();
             Box::pin(async move { sealed::Outcome::outcome(future.await) }) as UndoFuture
         });
-        Disposer { run, limit: DEFAULT_LIMIT }
+        Disposer { run }
     }
 }
 
 impl Context {
     /// Registers what undoes something that the plugin did; `undo` runs once, when the effect is disposed or the plugin
-    /// unloads, within [`DEFAULT_LIMIT`] unless [`Effect::with_limit`] says otherwise. A limit ends what awaits; one that blocks
-    /// its thread holds its own plugin's unload up for as long as it does.
+    /// unloads, as a task of its own, within [`DEFAULT_LIMIT`] unless [`Effect::with_limit`] says otherwise. One that is late
+    /// is named in [`Disposed::still_running`]: it is dropped at its next await, or left alone if it blocks its thread. That
+    /// needs another thread: on a runtime with a single one, a disposer that blocks it holds everything up.
     ///
     /// # Errors
     /// The context is inactive; `undo` is dropped without being run. Where the thing itself may be refused, do it inside
@@ -307,10 +302,13 @@ impl Context {
         let label = label.into();
         let running = self.begin_group(label.clone())?;
         let inside = self.in_group(running.id);
-        let frame = Frame { effect: running.id, fiber: self.cell().id };
-        let span = span::wanted().then(|| span::of(self.cell()));
+        let foreign = Foreign::of(self.cell(), running.id);
         let mut future = pin!(async { setup(inside).await });
-        let ended = poll_fn(|cx| poll_inside(future.as_mut(), frame, span.as_ref(), cx)).await;
+        let ended = poll_fn(|cx| match foreign.run(|| future.as_mut().poll(cx)) {
+            Ok(polled) => polled.map(Ok),
+            Err(panic) => Poll::Ready(Err(panic)),
+        })
+        .await;
         let failed =
             |source| EffectError::Setup { label: label.to_string(), plugin: self.cell().label(), source };
         match ended {
@@ -336,30 +334,6 @@ impl Context {
         data.add(id, Record { undo, label: Label::Named(label), group: self.group() });
         drop(fibers);
         Ok(Running { ctx: self, id, setup: Some(setup) })
-    }
-}
-
-fn poll_inside<F: Future>(
-    future: Pin<&mut F>,
-    frame: Frame,
-    span: Option<&tracing::Span>,
-    cx: &mut Cx<'_>,
-) -> Poll<Result<F::Output, String>> {
-    let polled = contained(|| {
-        let inside = frames::enter(frame);
-        let polled = match span {
-            None => future.poll(cx),
-            Some(span) => span.in_scope(|| future.poll(cx)),
-        };
-        inside.leave();
-        polled
-    });
-    match polled {
-        Ok(polled) => polled.map(Ok),
-        Err(panic) => {
-            frames::take_panicked();
-            Poll::Ready(Err(panic))
-        }
     }
 }
 
@@ -407,7 +381,7 @@ impl Drop for Running<'_> {
     fn drop(&mut self) {
         if self.setup.is_some() {
             self.end(None);
-            self.ctx.shared().undo(self.ctx.cell().id, self.id);
+            self.ctx.shared().undo(self.ctx.cell().id, self.id, Place::Here);
         }
     }
 }

@@ -9,7 +9,7 @@
 //! **Lock order** this lock → a bucket's list | a `Done` | a fiber cell's error. Read paths never take it.
 
 use crate::{
-    BoxError, Context, Inactive, State,
+    BoxError, Context, DEFAULT_LIMIT, Inactive, State,
     contain::shown,
     disposed::Disposed,
     done::Done,
@@ -28,6 +28,7 @@ use std::{
     collections::{HashMap, VecDeque},
     hash::{BuildHasherDefault, Hasher},
     task::{Context as Cx, Waker},
+    time::Duration,
 };
 
 slotmap::new_key_type! {
@@ -119,6 +120,8 @@ pub(crate) struct Rare {
     pub(crate) leftovers: Disposed,
     /// The registrations that are parts of others; their groups name them.
     pub(crate) parts: Ordered<u64, Record>,
+    /// The effects whose teardown has a limit of its own.
+    pub(crate) limits: Vec<(u64, Duration)>,
 }
 
 impl Data {
@@ -227,10 +230,27 @@ impl Data {
         self.effects.iter().chain(parts)
     }
 
+    pub(crate) fn set_limit(&mut self, effect: u64, limit: Duration) {
+        if self.record(effect).is_some() {
+            let limits = &mut self.rare().limits;
+            limits.retain(|(id, _)| *id != effect);
+            limits.push((effect, limit));
+        }
+    }
+
+    /// How long the teardown of an effect may take.
+    pub(crate) fn limit_of(&self, effect: u64) -> Duration {
+        let mut limits = self.rare.iter().flat_map(|rare| &rare.limits);
+        limits.find(|(id, _)| *id == effect).map_or(DEFAULT_LIMIT, |(_, limit)| *limit)
+    }
+
     #[must_use = "drop it outside of the lock"]
     pub(crate) fn remove(&mut self, id: u64) -> Option<Record> {
         let part = || self.rare.as_mut()?.parts.remove(id);
         let record = self.effects.remove(id).or_else(part)?;
+        if let Some(rare) = &mut self.rare {
+            rare.limits.retain(|(effect, _)| *effect != id);
+        }
         if record.group != 0
             && let Some(Record { undo: Undo::Group(group), .. }) = self.record_mut(record.group)
         {

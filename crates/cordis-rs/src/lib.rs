@@ -7,7 +7,7 @@
 //!
 //! Modules in reading order: keys and dispatch (`event`, `on`, `dispatch`, `call`, `waterfall`), registrations (`bucket`,
 //! `effect`), services (`service`, `needs`, `view`), plugins and fibers (`plugin`, `fiber`, `fibers`, `decide`, `pump`,
-//! `load`, `teardown`), scopes (`scope_key`, `scope`, `layers`), and what looks at them (`inspect`, `meta`);
+//! `load`, `teardown`, `disposal`), scopes (`scope_key`, `scope`, `layers`), and what looks at them (`inspect`, `meta`);
 //! `docs/architecture.md` of the repository names them all.
 //!
 //! Features: `catalog` (compiled-in plugins by name, configured by JSON), `log` (the recent trace records for plugins to read),
@@ -17,6 +17,8 @@
 
 mod contain;
 mod name;
+#[cfg(not(cordis_shuttle))]
+mod nudge;
 mod ordered;
 mod runtime;
 mod sync;
@@ -36,6 +38,7 @@ mod waterfall;
 mod disposed;
 mod done;
 mod effect;
+mod foreign;
 mod frames;
 mod waits;
 
@@ -44,6 +47,7 @@ mod service;
 mod view;
 
 mod decide;
+mod disposal;
 mod fiber;
 mod fibers;
 mod load;

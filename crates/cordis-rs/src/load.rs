@@ -7,9 +7,9 @@ use crate::{
     disposed::Disposed,
     effect::Label,
     fibers::{Caught, Loaded},
-    frames::{self, Frame},
+    foreign::Foreign,
+    frames,
     shared::Shared,
-    span,
     sync::Arc,
 };
 use std::task::{Context as Cx, Poll, Waker};
@@ -22,32 +22,23 @@ pub(crate) struct Load {
     id: FiberId,
     number: u32,
     body: Option<Body>,
-    frame: Frame,
-    span: Option<tracing::Span>,
+    effect: u64,
+    foreign: Option<Foreign>,
 }
 
 impl Load {
     pub(crate) fn new(shared: Arc<Shared>, id: FiberId, number: u32, body: Body) -> Self {
         let fiber = shared.fibers.lock().get(id).map(|data| (data.effect, data.cell.clone()));
-        let frame = Frame { effect: fiber.as_ref().map_or(0, |(effect, _)| *effect), fiber: id };
-        let span = fiber.filter(|_| span::wanted()).map(|(_, cell)| span::of(&cell));
-        Load { shared, id, number, body: Some(body), frame, span }
+        let foreign = fiber.as_ref().map(|(effect, cell)| Foreign::of(cell, *effect));
+        Load { shared, id, number, body: Some(body), effect: fiber.map_or(0, |(effect, _)| effect), foreign }
     }
 
     pub(crate) fn poll(&mut self, cx: &mut Cx<'_>) -> Poll<()> {
-        let Some(body) = &mut self.body else { return Poll::Ready(()) };
+        let (Some(body), Some(foreign)) = (&mut self.body, &self.foreign) else { return Poll::Ready(()) };
         let loaded = if self.shared.is_cancelled(self.id, self.number, None) {
             Loaded::Cancelled
         } else {
-            let polled = contained(|| {
-                let inside = frames::enter(self.frame);
-                let polled = match &self.span {
-                    None => body.as_mut().poll(cx),
-                    Some(span) => span.in_scope(|| body.as_mut().poll(cx)),
-                };
-                inside.leave();
-                polled
-            });
+            let polled = foreign.run(|| body.as_mut().poll(cx));
             match polled {
                 Ok(Poll::Pending) if self.shared.is_cancelled(self.id, self.number, Some(cx.waker())) => {
                     Loaded::Cancelled
@@ -55,10 +46,7 @@ impl Load {
                 Ok(Poll::Pending) => return Poll::Pending,
                 Ok(Poll::Ready(Ok(()))) => Loaded::Well,
                 Ok(Poll::Ready(Err(error))) => Loaded::Failed(Box::new(Caught::new(error))),
-                Err(panic) => {
-                    frames::take_panicked();
-                    Loaded::Failed(Box::new(Caught::new(format!("panicked: {panic}").into())))
-                }
+                Err(panic) => Loaded::Failed(Box::new(Caught::new(format!("panicked: {panic}").into()))),
             }
         };
         self.end(loaded);
@@ -70,7 +58,7 @@ impl Load {
         // What the body held is gone before anybody hears that it has ended.
         let cell = self.shared.fibers.lock().get(self.id).map(|data| data.cell.clone());
         match cell {
-            Some(cell) => drop_reported(self.frame.effect, &cell, || Label::Named("body".into()), body),
+            Some(cell) => drop_reported(self.effect, &cell, || Label::Named("body".into()), body),
             None => drop(contained(|| drop(body))),
         }
         let stopped = self.shared.is_cancelled(self.id, self.number, None);

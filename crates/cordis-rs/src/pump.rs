@@ -8,6 +8,7 @@ use crate::{
     FiberId, State,
     contain::{contained, drop_reported},
     decide::{Act, After},
+    disposal::Place,
     disposed::Disposed,
     done::{Done, Then},
     effect::{Label, Undo},
@@ -142,7 +143,7 @@ impl Shared {
 
     fn undo_as(self: &Arc<Self>, id: FiberId, effect: u64, role: Role) -> Option<Arc<Done>> {
         self.leave(None, role);
-        self.undo(id, effect)
+        self.undo(id, effect, Place::Task)
     }
 
     /// Before foreign code runs here, which may hold this thread up: somebody else is to work off what is queued.

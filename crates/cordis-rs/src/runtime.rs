@@ -5,7 +5,7 @@ use std::time::Duration;
 
 #[cfg(not(cordis_shuttle))]
 #[derive(Clone)]
-pub(crate) struct Runtime(tokio::runtime::Handle);
+pub(crate) struct Runtime(tokio::runtime::Handle, std::sync::Arc<crate::nudge::Watches>);
 
 #[cfg(not(cordis_shuttle))]
 impl Runtime {
@@ -14,7 +14,7 @@ impl Runtime {
         // tokio tells of missing timers only by a panic.
         std::panic::catch_unwind(|| drop(tokio::time::sleep(Duration::ZERO)))
             .map_err(|_| NoRuntime::NoTimers)?;
-        Ok(Runtime(handle))
+        Ok(Runtime(handle, std::sync::Arc::default()))
     }
 
     pub(crate) fn enter(&self) -> tokio::runtime::EnterGuard<'_> {
@@ -33,12 +33,12 @@ impl Runtime {
         let task = self.0.spawn(future).abort_handle();
         Box::new(move || task.abort())
     }
-}
 
-/// `None` when the time is up before `future` ends.
-#[cfg(not(cordis_shuttle))]
-pub(crate) async fn within<F: Future>(limit: Duration, future: F) -> Option<F::Output> {
-    tokio::time::timeout(limit, future).await.ok()
+    /// `None` when the time is up before `future` ends, even if the runtime's own timers are held up.
+    pub(crate) async fn within<F: Future>(&self, limit: Duration, future: F) -> Option<F::Output> {
+        let _watching = crate::nudge::watch(&self.0, &self.1);
+        tokio::time::timeout(limit, future).await.ok()
+    }
 }
 
 /// Keeps its tasks attached while the app lives, so that one that never ends is a deadlock to the explorer.
@@ -101,10 +101,9 @@ impl Runtime {
             }
         })
     }
-}
 
-/// Schedules have no time: nothing is ever late.
-#[cfg(cordis_shuttle)]
-pub(crate) async fn within<F: Future>(_limit: Duration, future: F) -> Option<F::Output> {
-    Some(future.await)
+    /// Schedules have no time: nothing is ever late.
+    pub(crate) async fn within<F: Future>(&self, _limit: Duration, future: F) -> Option<F::Output> {
+        Some(future.await)
+    }
 }

@@ -2,11 +2,11 @@
 
 use crate::{
     Context, ContextDisposed, Effect, Inactive,
-    contain::{contained, drop_reported},
+    contain::drop_reported,
     done::{Done, DoneSlot, Then},
     effect::{Label, Record, Undo},
-    frames::{self, Frame},
-    span,
+    foreign::Foreign,
+    frames,
     sync::{Arc, Mutex},
 };
 use std::{
@@ -23,7 +23,7 @@ struct Task<F> {
     ctx: Context,
     effect: u64,
     label: Cow<'static, str>,
-    span: Option<tracing::Span>,
+    foreign: Foreign,
     _done: DoneSlot,
 }
 
@@ -35,18 +35,8 @@ impl<F: Future<Output = ()>> Future for Task<F> {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Cx<'_>) -> Poll<()> {
         let this = &mut *self;
         let Some(future) = &mut this.future else { return Poll::Ready(()) };
-        let frame = Frame { effect: this.effect, fiber: this.ctx.cell().id };
-        let polled = contained(|| {
-            let inside = frames::enter(frame);
-            let polled = match &this.span {
-                None => future.as_mut().poll(cx),
-                Some(span) => span.in_scope(|| future.as_mut().poll(cx)),
-            };
-            inside.leave();
-            polled
-        });
+        let polled = this.foreign.run(|| future.as_mut().poll(cx));
         if let Err(panic) = &polled {
-            frames::take_panicked();
             this.ctx.report(&this.label, format!("panicked: {panic}"));
         }
         if matches!(polled, Ok(Poll::Pending)) {
@@ -82,7 +72,7 @@ struct Abort {
 }
 
 impl Control {
-    fn arm(&self, abort: Box<dyn FnOnce() + Send>) {
+    pub(crate) fn arm(&self, abort: Box<dyn FnOnce() + Send>) {
         let mut state = self.0.lock();
         if state.requested {
             drop(state);
@@ -118,7 +108,6 @@ impl Context {
         let future = Some(Box::pin(future));
         let slot = DoneSlot::default();
         let done = slot.install();
-        let span = span::wanted().then(|| span::of(self.cell()));
         let control = Arc::new(Control::default());
         let effect = {
             let mut fibers = self.shared().fibers.lock();
@@ -128,7 +117,8 @@ impl Context {
             data.add(effect, Record { undo, label: Label::Named(label.clone()), group: self.group() });
             effect
         };
-        let task = Task { future, ctx: self.clone(), effect, label, span, _done: slot };
+        let foreign = Foreign::of(self.cell(), effect);
+        let task = Task { future, ctx: self.clone(), effect, label, foreign, _done: slot };
         control.arm(self.shared().runtime.spawn_abortable(task));
         let forget = Then::Forget(Arc::downgrade(self.shared()), self.cell().id, effect);
         if let Err(forget) = done.then(forget) {

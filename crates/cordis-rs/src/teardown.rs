@@ -1,33 +1,29 @@
 //! Undoing effects: one step at a time, outside of the caller's future, so that a dropped `dispose` loses nothing.
 
 use crate::{
-    Disposed, FiberId,
-    contain::{contained, shown},
+    DEFAULT_LIMIT, Disposed, FiberId,
     decide::After,
     dispatch::At,
+    disposal::Place,
     done::{Done, Then},
-    effect::{Disposer, Group, Label, Record, Undo, UndoFuture},
-    frames::{self, Frame},
-    keys,
+    effect::{Group, Label, Record, Undo},
+    frames, keys,
     meta::ServiceChange,
-    runtime::within,
     service::AnyProvided,
     shared::Shared,
-    span,
-    sync::{Arc, Mutex},
+    sync::Arc,
 };
 use std::{
-    future::poll_fn,
     task::{Context as Cx, Poll, Waker},
     time::Duration,
 };
 
 /// Whose step it is and what it is called.
 #[derive(Clone)]
-struct Step {
-    fiber: FiberId,
-    effect: u64,
-    label: Label,
+pub(crate) struct Step {
+    pub(crate) fiber: FiberId,
+    pub(crate) effect: u64,
+    pub(crate) label: Label,
 }
 
 impl Shared {
@@ -77,17 +73,32 @@ impl Shared {
     }
 
     /// Undoes one effect, or joins its undoing; `None` when it is over. The record stays until then.
-    pub(crate) fn undo(self: &Arc<Self>, fiber: FiberId, effect: u64) -> Option<Arc<Done>> {
-        let (undo, label) = {
+    pub(crate) fn undo(self: &Arc<Self>, fiber: FiberId, effect: u64, place: Place) -> Option<Arc<Done>> {
+        let (undo, label, running) = {
             let mut fibers = self.fibers.lock();
             let record = fibers.get_mut(fiber)?.record_mut(effect)?;
             match &mut record.undo {
                 Undo::Wait(done) => return Some(done.clone()),
                 Undo::Busy(join) => return Some(join.get_or_insert_with(|| Done::new(1)).clone()),
-                undo => (std::mem::replace(undo, Undo::Busy(None)), record.label.clone()),
+                undo => {
+                    // A disposer may block: who comes meanwhile already waits for what its limit ends.
+                    let running = matches!(undo, Undo::Run(_)).then(|| Done::new(1));
+                    let state = running.clone().map_or(Undo::Busy(None), Undo::Wait);
+                    (std::mem::replace(undo, state), record.label.clone(), running)
+                }
             }
         };
-        let under_way = self.start(Step { fiber, effect, label }, undo);
+        let step = Step { fiber, effect, label };
+        let undo = match (undo, running) {
+            (Undo::Run(disposer), Some(done)) => {
+                let forgets = done.then(Then::Forget(Arc::downgrade(self), fiber, effect));
+                debug_assert!(forgets.is_ok(), "it has not begun");
+                self.dispose_with(step, *disposer, &done, place);
+                return Some(done);
+            }
+            (undo, _) => undo,
+        };
+        let under_way = self.start(step, undo, place);
         let report = under_way.as_ref().filter(|done| done.fired()).map(|done| done.report());
         let mut fibers = self.fibers.lock();
         let data = fibers.get_mut(fiber);
@@ -123,7 +134,7 @@ impl Shared {
     }
 
     /// Undoes as much as can be undone now; `Some` when something is to be waited for, or to be reported.
-    fn start(self: &Arc<Self>, step: Step, undo: Undo) -> Option<Arc<Done>> {
+    fn start(self: &Arc<Self>, step: Step, undo: Undo, place: Place) -> Option<Arc<Done>> {
         match undo {
             Undo::Listener(bucket, order) => {
                 let done = bucket.remove(order)?;
@@ -132,8 +143,8 @@ impl Shared {
             }
             Undo::Child(fiber) => self.request_dispose(fiber),
             Undo::Service(provided) => self.remove_service(step, provided),
-            Undo::Run(disposer) => self.dispose_with(step, *disposer),
-            Undo::Group(group) => self.undo_group(step, *group),
+            Undo::Run(_) | Undo::Busy(_) => None,
+            Undo::Group(group) => self.undo_group(step, *group, place),
             Undo::Task(control, done) => {
                 control.abort();
                 if done.fired() {
@@ -151,7 +162,6 @@ impl Shared {
                 Some(done)
             }
             Undo::Wait(done) => Some(done),
-            Undo::Busy(_) => None,
         }
     }
 
@@ -169,7 +179,7 @@ impl Shared {
             return done;
         }
         let (shared, of) = (self.clone(), step.clone());
-        self.drive(step, None, async move {
+        self.drive(async move {
             drain.wait().await;
             match shared.revoke(provided) {
                 Some(done) => {
@@ -195,85 +205,34 @@ impl Shared {
         done
     }
 
-    fn dispose_with(self: &Arc<Self>, step: Step, disposer: Disposer) -> Option<Arc<Done>> {
-        let _aside = frames::aside_sync();
-        let Disposer { run, limit } = disposer;
-        let frame = Frame { effect: step.effect, fiber: step.fiber };
-        let span = self.span_of(step.fiber);
-        let enter = move || {
-            let inside = frames::enter(frame);
-            (inside, span.as_ref().map(|span| span.clone().entered()))
-        };
-        let made = contained(|| {
-            let entered = enter();
-            let future = run();
-            drop(entered.1);
-            entered.0.leave();
-            future
-        });
-        let mut future: UndoFuture = match made {
-            Ok(future) => future,
-            Err(panic) => {
-                self.step_failed(&step, format!("panicked: {panic}"));
-                return None;
-            }
-        };
-        let (shared, of) = (self.clone(), step.clone());
-        let run = poll_fn(move |cx| {
-            let polled = contained(|| {
-                let entered = enter();
-                let polled = future.as_mut().poll(cx);
-                drop(entered.1);
-                entered.0.leave();
-                polled
-            });
-            match polled {
-                Ok(Poll::Pending) => return Poll::Pending,
-                Ok(Poll::Ready(Ok(()))) => {}
-                Ok(Poll::Ready(Err(error))) => shared.step_failed(&of, shown(&*error)),
-                Err(panic) => shared.step_failed(&of, format!("panicked: {panic}")),
-            }
-            Poll::Ready(Disposed::default())
-        });
-        self.drive(step, Some(limit), run)
-    }
-
     /// Waits for the set-up if it still runs, then undoes what it made, newest first.
-    fn undo_group(self: &Arc<Self>, step: Step, group: Group) -> Option<Arc<Done>> {
+    fn undo_group(self: &Arc<Self>, step: Step, group: Group, place: Place) -> Option<Arc<Done>> {
         let Group { mut children, setup } = group;
-        let (shared, of) = (self.clone(), step.clone());
-        self.drive(step, None, async move {
-            let mut report = Disposed::default();
+        let shared = self.clone();
+        self.drive(async move {
+            let mut steps = Steps { place, report: Disposed::default() };
             if let Some(setup) = setup {
-                shared.watch_step(&setup.over, &of);
-                setup.over.wait().await;
-                report.merge(setup.over.report());
+                shared.watch_step(&setup.over, &step);
+                steps.wait(setup.over.clone()).await;
                 let late = setup.late.lock().take();
-                if let Some(disposer) = late
-                    && let Some(done) = shared.dispose_with(of.clone(), disposer)
-                {
-                    done.wait().await;
-                    report.merge(done.report());
+                if let Some(disposer) = late {
+                    let done = Done::new(1);
+                    shared.dispose_with(step.clone(), disposer, &done, steps.place);
+                    steps.wait(done).await;
                 }
             }
             while let Some(child) = children.last_key() {
                 children.remove(child);
-                if let Some(done) = shared.undo(of.fiber, child) {
-                    done.wait().await;
-                    report.merge(done.report());
+                if let Some(done) = shared.undo(step.fiber, child, steps.place) {
+                    steps.wait(done).await;
                 }
             }
-            report
+            steps.report
         })
     }
 
-    /// Runs a step: here if it never suspends, as a task of its own otherwise, and no longer than `limit`.
-    fn drive(
-        self: &Arc<Self>,
-        step: Step,
-        limit: Option<Duration>,
-        future: impl Future<Output = Disposed> + Send + 'static,
-    ) -> Option<Arc<Done>> {
+    /// Runs a step: here if it never suspends, as a task of its own otherwise.
+    fn drive(self: &Arc<Self>, future: impl Future<Output = Disposed> + Send + 'static) -> Option<Arc<Done>> {
         let mut future = Box::pin(future);
         match frames::starting(|| future.as_mut().poll(&mut Cx::from_waker(Waker::noop()))) {
             Some(Poll::Ready(report)) if report.is_clean() => return None,
@@ -281,22 +240,8 @@ impl Shared {
             Some(Poll::Pending) | None => {}
         }
         let done = Done::new(1);
-        let ends = EndsWith { done: done.clone(), report: Mutex::new(Disposed::default()) };
-        let shared = self.clone();
-        self.runtime.spawn(async move {
-            let report = match limit {
-                None => future.as_mut().await,
-                Some(limit) => match within(limit, future.as_mut()).await {
-                    Some(report) => report,
-                    None => shared.is_late(&step),
-                },
-            };
-            // Noted first: what the step held may panic when it is dropped.
-            *ends.report.lock() = report;
-            if let Err(panic) = contained(|| drop(future)) {
-                shared.step_failed(&step, format!("panicked when it was dropped: {panic}"));
-            }
-        });
+        let mut ends = EndsWith { done: done.clone(), report: Disposed::default() };
+        self.runtime.spawn(async move { ends.with(future.await) });
         Some(done)
     }
 
@@ -307,7 +252,7 @@ impl Shared {
         }
         let shared = self.clone();
         self.runtime.spawn(async move {
-            if within(limit, done.wait()).await.is_none() {
+            if shared.runtime.within(limit, done.wait()).await.is_none() {
                 shared.report(
                     plugin.clone(),
                     &step,
@@ -319,27 +264,9 @@ impl Shared {
     }
 
     fn watch_step(self: &Arc<Self>, done: &Arc<Done>, step: &Step) {
-        self.watch(done.clone(), self.label_of(step.fiber), step.label.to_string(), crate::DEFAULT_LIMIT);
-    }
-
-    fn is_late(self: &Arc<Self>, step: &Step) -> Disposed {
-        let plugin = self.label_of(step.fiber);
-        let message = "its disposer did not end within its limit; it was dropped";
-        self.report(plugin.clone(), &step.label.to_string(), message.into());
-        Disposed::late(plugin, step.label.to_string())
-    }
-
-    fn step_failed(self: &Arc<Self>, step: &Step, message: String) {
-        frames::take_panicked();
-        self.report(self.label_of(step.fiber), &step.label.to_string(), message);
-    }
-
-    fn span_of(&self, fiber: FiberId) -> Option<tracing::Span> {
-        if !span::wanted() {
-            return None;
-        }
-        let cell = self.fibers.lock().get(fiber).map(|data| data.cell.clone());
-        cell.map(|cell| span::of(&cell))
+        let limit =
+            self.fibers.lock().get(step.fiber).map_or(DEFAULT_LIMIT, |data| data.limit_of(step.effect));
+        self.watch(done.clone(), self.label_of(step.fiber), step.label.to_string(), limit);
     }
 
     pub(crate) fn tell_service(self: &Arc<Self>, change: &ServiceChange) {
@@ -347,14 +274,37 @@ impl Shared {
     }
 }
 
+/// The steps of a group's teardown.
+struct Steps {
+    place: Place,
+    report: Disposed,
+}
+
+impl Steps {
+    async fn wait(&mut self, done: Arc<Done>) {
+        if !done.fired() {
+            // From here on it is a task that goes on.
+            self.place = Place::Task;
+            done.wait().await;
+        }
+        self.report.merge(done.report());
+    }
+}
+
 /// Fires when dropped, so that a step ends even when its task is dropped with its runtime.
 struct EndsWith {
     done: Arc<Done>,
-    report: Mutex<Disposed>,
+    report: Disposed,
+}
+
+impl EndsWith {
+    fn with(&mut self, report: Disposed) {
+        self.report = report;
+    }
 }
 
 impl Drop for EndsWith {
     fn drop(&mut self) {
-        self.done.fire_with(std::mem::take(self.report.get_mut()));
+        self.done.fire_with(std::mem::take(&mut self.report));
     }
 }

@@ -335,7 +335,10 @@ fn a_disposer_past_its_limit_is_dropped_named_and_reported_and_the_rest_goes_on(
         assert_eq!(left.to_string(), "`stuck` of `p#1` is still running");
         assert_eq!((left.still_running.len(), left.leases.len()), (1, 0));
         assert_eq!(log.take(), ["patient start", "patient end", "captures dropped", "older"]);
-        assert_eq!(failures.take(), ["p#1 stuck: its disposer did not end within its limit; it was dropped"]);
+        assert_eq!(
+            failures.take(),
+            ["p#1 stuck: its disposer did not end within its limit; it is dropped at its next await"]
+        );
         assert_eq!(fiber.state(), State::Disposed);
     });
 }
