@@ -1,64 +1,105 @@
 //! One event of a log.
 
-use serde_json::value::RawValue;
+use std::borrow::Cow;
+use std::sync::Arc;
 
-use crate::tool::{ToolCall, ToolResult};
+use dsh_llm::Message;
 
-/// One event: its place in the log, its time and what happened.
-#[derive(Clone, Debug)]
+use crate::data::EventData;
+use crate::error::BadData;
+use crate::payload::Payload;
+use crate::surface::SurfaceOp;
+use crate::text::JsonText;
+use crate::vocabulary::known;
+
+/// One event: its place in the log, its time and what happened. Never changed once it is in a log.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Event {
-    /// The event's place in the log, counted from 0.
-    pub seq: u64,
-    /// The wall clock at append, in milliseconds since the epoch. It may go back.
-    pub time_ms: i64,
-    /// What happened.
-    pub data: EventData,
-    /// How the event changes the conversation that the model sees; only on the three types that do.
-    pub surface: Option<SurfaceOp>,
-    /// The events that this one was made from, if that was recorded.
-    pub source_seqs: Option<Vec<u64>>,
-    /// Whether a reader that does not know the type may skip the event.
-    pub ignorable: bool,
-}
-
-/// What an event holds.
-#[derive(Clone, Debug)]
-pub enum EventData {
-    /// `tool/call`.
-    ToolCall(ToolCall),
-    /// `tool/result`.
-    ToolResult(ToolResult),
-    /// Any other type, with its data as JSON text.
-    Other {
-        /// The event's type, such as `turn/start`.
-        kind: String,
-        /// The event's data, untouched.
-        data: Box<RawValue>,
-    },
-}
-
-/// What an event does to the conversation that the model sees.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SurfaceOp {
-    /// Adds a message at the end.
-    Append,
-    /// Puts a message in the place of others.
-    Replace {
-        /// The first event that is replaced.
-        start: u64,
-        /// The last event that is replaced.
-        end: u64,
-    },
+    pub(crate) seq: u64,
+    pub(crate) time_ms: i64,
+    pub(crate) kind: Cow<'static, str>,
+    pub(crate) data: JsonText,
+    pub(crate) surface: Option<SurfaceOp>,
+    pub(crate) sources: Option<Arc<[u64]>>,
+    pub(crate) ignorable: bool,
+    /// Present on the three surface types.
+    pub(crate) message: Option<Arc<Message>>,
 }
 
 impl Event {
+    /// The event's place in the log, counted from 0.
+    #[must_use]
+    pub fn seq(&self) -> u64 {
+        self.seq
+    }
+
+    /// The wall clock at append, in milliseconds since the epoch. It may go back.
+    #[must_use]
+    pub fn time_ms(&self) -> i64 {
+        self.time_ms
+    }
+
     /// The event's type, such as `turn/start`.
     #[must_use]
     pub fn kind(&self) -> &str {
-        match &self.data {
-            EventData::ToolCall(_) => "tool/call",
-            EventData::ToolResult(_) => "tool/result",
-            EventData::Other { kind, .. } => kind,
-        }
+        &self.kind
     }
+
+    /// The event's data as JSON text, byte for byte as it came.
+    #[must_use]
+    pub fn data(&self) -> &JsonText {
+        &self.data
+    }
+
+    /// How the event changes the conversation that the model sees; only on the three types that do.
+    #[must_use]
+    pub fn surface(&self) -> Option<SurfaceOp> {
+        self.surface
+    }
+
+    /// The events that this one was made from: none if that was not recorded, empty if it was made from nothing.
+    #[must_use]
+    pub fn sources(&self) -> Option<&[u64]> {
+        self.sources.as_deref()
+    }
+
+    /// Whether a reader that does not know the type may skip the event.
+    #[must_use]
+    pub fn is_ignorable(&self) -> bool {
+        self.ignorable
+    }
+
+    /// The message of an event of a surface type: the very one that the conversation shows.
+    #[must_use]
+    pub fn message(&self) -> Option<&Arc<Message>> {
+        self.message.as_ref()
+    }
+
+    /// The data as `P`, if the event is of that type.
+    ///
+    /// # Errors
+    /// The event is of that type and its data is not what the type says.
+    pub fn payload<P: Payload>(&self) -> Result<Option<P>, BadData> {
+        if self.kind != P::TYPE {
+            return Ok(None);
+        }
+        P::read(self.data.get()).map(Some).map_err(|reason| BadData {
+            kind: P::TYPE.to_owned(),
+            seq: self.seq,
+            reason,
+        })
+    }
+
+    /// The data as the type says.
+    ///
+    /// # Errors
+    /// The type is known and the data is not what it says.
+    pub fn read(&self) -> Result<EventData, BadData> {
+        EventData::of(self)
+    }
+}
+
+/// Shares the text of the types that this build knows.
+pub(crate) fn kind_of(name: &str) -> Cow<'static, str> {
+    known(name).map_or_else(|| Cow::Owned(name.to_owned()), Cow::Borrowed)
 }

@@ -1,12 +1,11 @@
 //! The first line of a log.
 
-use serde::Deserialize;
 use serde::de::IgnoredAny;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::error::Problem;
-use crate::json::{object, present, reason};
-use crate::line::check_safe;
+use crate::json::{check_safe, object, present, reason};
 
 /// The format version that this build reads and writes.
 pub const FORMAT_VERSION: i64 = 0;
@@ -14,28 +13,36 @@ pub const FORMAT_VERSION: i64 = 0;
 /// The header of a session: who it is and where it was started.
 ///
 /// Source: the first line of `session.jsonl`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct SessionHeader {
     /// The session's id, never empty.
     pub id: String,
     /// When it was created, in milliseconds since the epoch.
+    #[serde(rename = "createdAt")]
     pub created_at_ms: u64,
     /// The folder that it worked in, an absolute path of the machine that wrote the log.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
     /// The session that it was forked from.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub parent_session: Option<String>,
     /// How many leading events came from the parent.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub seed_length: Option<u64>,
     /// Where the session came from, if not from a user.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
     /// 0 for a user's session, its parent's depth + 1 for a subagent's.
     pub delegation_depth: u64,
     /// The composition that the agent was built from.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub agent_preset: Option<String>,
 }
 
 /// Who started a session, if not a user.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Origin {
     /// Another agent.
     Subagent,
@@ -73,8 +80,43 @@ struct Raw {
 }
 
 impl SessionHeader {
+    /// A header with nothing but an id and a time.
+    pub fn new(id: impl Into<String>, created_at_ms: u64) -> Self {
+        Self {
+            id: id.into(),
+            created_at_ms,
+            cwd: None,
+            parent_session: None,
+            seed_length: None,
+            origin: None,
+            delegation_depth: 0,
+            agent_preset: None,
+        }
+    }
+
+    /// The first line of a log, without its newline.
+    ///
+    /// # Errors
+    /// A field cannot be.
+    pub fn to_line(&self) -> Result<String, String> {
+        #[derive(Serialize)]
+        struct Line<'a> {
+            #[serde(rename = "type")]
+            kind: &'static str,
+            version: i64,
+            #[serde(flatten)]
+            header: &'a SessionHeader,
+        }
+        self.check()?;
+        serde_json::to_string(&Line { kind: "session", version: FORMAT_VERSION, header: self })
+            .map_err(|error| error.to_string())
+    }
+
     /// Reads a header line. A foreign version is refused before anything else of the header is looked at.
-    pub(crate) fn parse(line: &str) -> Result<Self, Problem> {
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn parse(line: &str) -> Result<Self, Problem> {
         let probe: Probe<'_> =
             serde_json::from_str(line).map_err(|error| Problem::NotJson { reason: reason(&error) })?;
         if probe.kind.map(RawValue::get) != Some("\"session\"") {
@@ -87,32 +129,19 @@ impl SessionHeader {
             None => return Err(bad("`version` is missing")),
         }
         let raw: Raw = object(line).map_err(|error| bad(reason(&error)))?;
-        Self::check(raw).map_err(bad)
+        Self::from_raw(raw).map_err(bad)
     }
 
-    fn check(raw: Raw) -> Result<Self, String> {
-        if raw.id.is_empty() {
-            return Err("`id` must not be empty".to_owned());
-        }
-        if let Some(cwd) = raw.cwd.as_deref().filter(|cwd| !is_absolute(cwd)) {
-            return Err(format!("`cwd` must be an absolute path, not `{cwd}`"));
-        }
+    fn from_raw(raw: Raw) -> Result<Self, String> {
         if raw.sandbox_mode.is_some() || raw.approval_policy.is_some() {
             return Err("`sandboxMode` and `approvalPolicy` are no longer part of it".to_owned());
-        }
-        for (name, value) in [
-            ("createdAt", Some(raw.created_at)),
-            ("seedLength", raw.seed_length),
-            ("delegationDepth", Some(raw.delegation_depth)),
-        ] {
-            check_safe(name, value)?;
         }
         let origin = match raw.origin.as_deref() {
             None => None,
             Some("subagent") => Some(Origin::Subagent),
             Some(other) => return Err(format!("`origin` must be `subagent`, not `{other}`")),
         };
-        Ok(Self {
+        let header = Self {
             id: raw.id,
             created_at_ms: raw.created_at,
             cwd: raw.cwd,
@@ -121,7 +150,27 @@ impl SessionHeader {
             origin,
             delegation_depth: raw.delegation_depth,
             agent_preset: raw.agent_preset,
-        })
+        };
+        header.check()?;
+        Ok(header)
+    }
+
+    /// Checks every field.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        if self.id.is_empty() {
+            return Err("`id` must not be empty".to_owned());
+        }
+        if let Some(cwd) = self.cwd.as_deref().filter(|cwd| !is_absolute(cwd)) {
+            return Err(format!("`cwd` must be an absolute path, not `{cwd}`"));
+        }
+        for (name, value) in [
+            ("createdAt", Some(self.created_at_ms)),
+            ("seedLength", self.seed_length),
+            ("delegationDepth", Some(self.delegation_depth)),
+        ] {
+            check_safe(name, value)?;
+        }
+        Ok(())
     }
 }
 

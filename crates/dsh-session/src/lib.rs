@@ -1,28 +1,70 @@
-//! The session log of an agent: what a line may hold, and a reader that takes the bytes of a log and gives its
-//! events.
+//! Sessions: the append-only log of an agent, the conversation that it makes, and who hears of it.
 //!
-//! The crate is pure: it opens no file. A line is parsed once, at the border; what [`SessionLog::parse`] gives back
-//! can be trusted. Only `tool/call` and `tool/result` are typed so far, every other event keeps its data as JSON
-//! text. Read `log`, then `header` and `line` (with `packed`), then `event`, `tool` and `calls`.
+//! A [`Session`] is a log in memory. What a model could see is in it, and the conversation that the model does see is
+//! derived from it. The [`SessionStore`] holds the live ones; stores on disk listen to its events. The crate is pure: it
+//! opens no file.
 //!
-//! **Architecture Invariant:** a reader that does not know an event type refuses the whole log, unless the event says
-//! that it can be skipped. So no part of a conversation is ever dropped in silence.
+//! Read `event` with `payload` and `data` (what happened), `surface` and `fold` (the conversation), `session` with `seed`
+//! (where events are added), `store` and `fork`, then `closers`; `log`, `header`, `line`, `packed` and `pack` are the
+//! format of files.
+//!
+//! **Architecture Invariant:** events keep their data as the text that they came with, so what is read is written again byte
+//! for byte. A reader that does not know an event type refuses the whole log, unless the event says that it can be
+//! skipped: no part of a conversation is ever dropped in silence.
+//!
+//! **Architecture Invariant:** nothing that is in a log changes. Events and messages are shared behind `Arc`; a list of them
+//! is a snapshot.
 
 mod calls;
+mod closers;
+mod data;
 mod error;
 mod event;
+mod fold;
+mod fork;
 mod header;
 mod json;
+pub mod keys;
 mod line;
+mod list;
 mod log;
+mod lossless;
+mod new_event;
+mod pack;
 mod packed;
-mod tool;
+mod payload;
+mod plugin;
+mod seed;
+mod session;
+mod storage;
+mod store;
+mod surface;
+mod text;
 mod vocabulary;
 
-pub use calls::LoggedCall;
-pub use error::{Problem, ReadError};
-pub use event::{Event, EventData, SurfaceOp};
+pub use calls::{LoggedCall, tool_calls};
+pub use closers::closers;
+pub use data::EventData;
+pub use error::{AppendError, BadData, BadHeader, NotLossless, Problem, ReadError, SeedError, SurfaceError};
+pub use event::Event;
+pub use fold::derive_messages;
+pub use fork::{ForkError, prefix as fork_prefix};
 pub use header::{FORMAT_VERSION, Origin, SessionHeader};
+pub use keys::{APPENDING, CREATED, DISPOSED, EVENT, FLUSH, SESSIONS};
+pub use list::List;
 pub use log::{SessionLog, TornTail};
-pub use tool::{ContentBlock, ErrorInfo, ToolCall, ToolResult};
+pub use new_event::NewEvent;
+pub use pack::{PackedRun, Row, rows};
+pub use payload::{
+    AdapterDefaults, AssistantChunk, AssistantMessage, CancelCause, EndSeed, EpochHeader, ErrorInfo,
+    HeaderReason, InboxSpliced, InboxTarget, Payload, RequestContext, RequestHeader, StepEnd, StepStart,
+    Todo, TodoStatus, TodoWrite, ToolCall, ToolResult, TurnEnd, TurnEndReason, TurnStart,
+};
+pub use plugin::plugin;
+pub use seed::Seed;
+pub use session::{Appending, Session, SessionEvent};
+pub use storage::{Listed, Location, Opened, RawLog, Storage, StorageError, Stored, Writer};
+pub use store::{CreateError, CreateSession, FlushError, SessionStore};
+pub use surface::{Plan, Replacement, Surface, SurfaceOp, is_surface_type};
+pub use text::JsonText;
 pub use vocabulary::is_known;

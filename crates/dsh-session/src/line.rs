@@ -1,33 +1,31 @@
 //! One line after the header: an event, or a packed row of events.
 
+use std::ops::Range;
+use std::sync::Arc;
+
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::error::Problem;
-use crate::event::{Event, EventData, SurfaceOp};
-use crate::json::{object, present, reason};
+use crate::event::{Event, kind_of};
+use crate::json::{MAX_SAFE, check_safe, object, present, reason, whole as whole_number};
 use crate::packed;
-use crate::tool::{ToolCall, ToolResult};
-use crate::vocabulary::{is_known, is_surface};
-
-/// The largest whole number that every reader of the format keeps exact.
-pub(crate) const MAX_SAFE: u64 = (1 << 53) - 1;
-
-#[derive(Deserialize)]
-struct Kind<'a> {
-    #[serde(borrow, rename = "type")]
-    kind: Option<&'a RawValue>,
-}
+use crate::seed;
+use crate::surface::{ReplaceObject, SurfaceOp, is_surface_type};
+use crate::text::JsonText;
+use crate::vocabulary::is_known;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Envelope<'a> {
-    #[serde(rename = "type")]
-    kind: String,
-    seq: u64,
-    time: i64,
+    #[serde(borrow, rename = "type")]
+    kind: std::borrow::Cow<'a, str>,
     #[serde(borrow)]
-    data: &'a RawValue,
+    seq: Option<&'a RawValue>,
+    #[serde(borrow)]
+    time: Option<&'a RawValue>,
+    #[serde(borrow)]
+    data: Option<&'a RawValue>,
     #[serde(borrow, default, rename = "surfaceOp", deserialize_with = "present")]
     surface_op: Option<&'a RawValue>,
     #[serde(default, rename = "sourceEventSeqs", deserialize_with = "present")]
@@ -36,106 +34,133 @@ struct Envelope<'a> {
     ignorable: Option<bool>,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Replace {
-    op: String,
-    start: u64,
-    end: u64,
+/// Reads one line of a log: a part of `whole`. Adds its events to `events`, the first of which must have the number
+/// `next`; where it fails, some may have been added.
+pub(crate) fn parse(
+    whole: &Arc<str>,
+    range: Range<usize>,
+    next: u64,
+    events: &mut Vec<Arc<Event>>,
+) -> Result<(), Problem> {
+    let line = &whole[range.clone()];
+    let envelope = match serde_json::from_str::<Envelope<'_>>(line) {
+        Ok(envelope) if packed::row_kind(&envelope.kind).is_none() => envelope,
+        Ok(_) => return parse_other(line, next, events, None),
+        Err(error) => return parse_other(line, next, events, Some(error)),
+    };
+    let number = |raw: Option<&RawValue>| raw.and_then(|raw| whole_number(raw.get()));
+    let seq = number(envelope.seq).and_then(|seq| u64::try_from(seq).ok());
+    let seq = seq.filter(|seq| *seq == next).ok_or(Problem::SeqGap { expected: next, found: seq })?;
+    let (Some(time), Some(data)) = (number(envelope.time), envelope.data) else {
+        return Err(bad("`time` must be a whole number, and `data` must be there"));
+    };
+    let start = range.start + offset_in(line, data.get());
+    let raw = RawEvent {
+        kind: &envelope.kind,
+        seq,
+        time,
+        data: JsonText::part(whole, start..start + data.get().len()),
+        surface_op: envelope.surface_op,
+        source_event_seqs: envelope.source_event_seqs,
+        ignorable: envelope.ignorable,
+    };
+    events.push(Arc::new(event(raw)?));
+    Ok(())
 }
 
-/// Reads one line and gives its events; `next` is the number that the first of them must have.
-pub(crate) fn parse(line: &str, next: u64) -> Result<Vec<Event>, Problem> {
-    let kind: Kind<'_> =
-        serde_json::from_str(line).map_err(|error| Problem::NotJson { reason: reason(&error) })?;
-    if let Some(row) = kind.kind.and_then(|kind| packed::row_kind(kind.get())) {
-        return packed::parse(row, line, next);
+/// A line that is no whole event: a packed row, or something wrong.
+fn parse_other(
+    line: &str,
+    next: u64,
+    events: &mut Vec<Arc<Event>>,
+    error: Option<serde_json::Error>,
+) -> Result<(), Problem> {
+    #[derive(Deserialize)]
+    struct Kind<'a> {
+        #[serde(borrow, rename = "type")]
+        kind: Option<&'a RawValue>,
+        #[serde(borrow)]
+        seq: Option<&'a RawValue>,
     }
-    let envelope: Envelope<'_> = serde_json::from_str(line).map_err(|error| bad(reason(&error)))?;
-    event(envelope, next).map(|event| vec![event])
-}
-
-/// The error for a number that some reader of the format would round.
-pub(crate) fn check_safe(name: &str, value: Option<u64>) -> Result<(), String> {
-    match value {
-        Some(value) if value > MAX_SAFE => Err(format!("`{name}` is {value}, more than 2^53 - 1")),
-        _ => Ok(()),
+    let Kind { kind, seq } = object(line).map_err(|error| Problem::NotJson { reason: reason(&error) })?;
+    let name = kind.and_then(|kind| serde_json::from_str::<String>(kind.get()).ok());
+    if let Some(row) = name.as_deref().and_then(packed::row_kind) {
+        return packed::parse(row, line, next, events);
     }
+    let seq = seq.and_then(|seq| whole_number(seq.get())).and_then(|seq| u64::try_from(seq).ok());
+    if seq != Some(next) {
+        return Err(Problem::SeqGap { expected: next, found: seq });
+    }
+    Err(bad(error.map_or_else(|| "it is no event".to_owned(), |error| reason(&error))))
 }
 
-/// The error for a sequence number that is not the next one.
-pub(crate) fn check_next(found: u64, expected: u64) -> Result<(), Problem> {
-    if found == expected { Ok(()) } else { Err(Problem::SeqGap { expected, found }) }
+/// Where a part begins, in bytes; both are slices of one text.
+fn offset_in(line: &str, part: &str) -> usize {
+    (part.as_ptr() as usize).saturating_sub(line.as_ptr() as usize)
 }
 
-fn event(envelope: Envelope<'_>, next: u64) -> Result<Event, Problem> {
-    let Envelope { kind, seq, time, data, surface_op, source_event_seqs, ignorable } = envelope;
+/// The fields of an event, wherever they were stored.
+pub(crate) struct RawEvent<'a> {
+    pub(crate) kind: &'a str,
+    pub(crate) seq: u64,
+    pub(crate) time: i64,
+    pub(crate) data: JsonText,
+    pub(crate) surface_op: Option<&'a RawValue>,
+    pub(crate) source_event_seqs: Option<Vec<u64>>,
+    pub(crate) ignorable: Option<bool>,
+}
+
+/// Checks an event as far as it can be looked at alone.
+pub(crate) fn event(raw: RawEvent<'_>) -> Result<Event, Problem> {
+    let RawEvent { kind, seq, time, data, surface_op, source_event_seqs, ignorable } = raw;
     if kind.is_empty() {
         return Err(bad("`type` must not be empty"));
     }
     check_safe("seq", Some(seq)).map_err(bad)?;
-    check_safe("time", Some(time.unsigned_abs())).map_err(bad)?;
-    check_next(seq, next)?;
+    check_time(time).map_err(bad)?;
     if ignorable == Some(false) {
         return Err(bad("`ignorable` is either absent or true"));
     }
-    if !is_known(&kind) && ignorable.is_none() {
-        return Err(Problem::UnknownEventType { kind, seq });
+    let wrong_data = |reason| Problem::BadData { kind: kind.to_owned(), reason };
+    seed::refuse_legacy(kind, data.get()).map_err(wrong_data)?;
+    if !is_known(kind) && ignorable.is_none() {
+        return Err(Problem::UnknownEventType { kind: kind.to_owned(), seq });
     }
-    let surface = surface(&kind, surface_op)?;
-    if let Some(seqs) = &source_event_seqs {
-        check_sources(&kind, seq, seqs).map_err(bad)?;
+    let surface = surface_op.map(surface).transpose()?;
+    match (is_surface_type(kind), surface) {
+        (true, None) => return Err(bad(format!("`{kind}` needs a `surfaceOp`"))),
+        (false, Some(_)) => return Err(bad(format!("`{kind}` cannot carry a `surfaceOp`"))),
+        (true, Some(_)) | (false, None) => {}
     }
-    let wrong_data = |reason| Problem::BadData { kind: kind.clone(), reason };
-    let data = match kind.as_str() {
-        "tool/call" => EventData::ToolCall(ToolCall::parse(data).map_err(wrong_data)?),
-        "tool/result" => EventData::ToolResult(ToolResult::parse(data).map_err(wrong_data)?),
-        _ => EventData::Other { kind, data: data.to_owned() },
-    };
+    seed::check_header(kind, data.get()).map_err(wrong_data)?;
+    let message = seed::message_of(kind, data.get()).map_err(wrong_data)?;
     Ok(Event {
         seq,
         time_ms: time,
+        kind: kind_of(kind),
         data,
         surface,
-        source_seqs: source_event_seqs,
+        sources: source_event_seqs.map(Into::into),
         ignorable: ignorable.is_some(),
+        message,
     })
 }
 
-fn surface(kind: &str, op: Option<&RawValue>) -> Result<Option<SurfaceOp>, Problem> {
-    let Some(op) = op else {
-        return if is_surface(kind) { Err(bad(format!("`{kind}` needs a `surfaceOp`"))) } else { Ok(None) };
-    };
-    if !is_surface(kind) {
-        return Err(bad(format!("`{kind}` cannot carry a `surfaceOp`")));
-    }
-    if op.get() == "\"append\"" {
-        return Ok(Some(SurfaceOp::Append));
-    }
-    match object::<Replace>(op.get()) {
-        Ok(Replace { op, start, end }) if op == "replace" => {
-            check_safe("start", Some(start)).and(check_safe("end", Some(end))).map_err(bad)?;
-            Ok(Some(SurfaceOp::Replace { start, end }))
-        }
-        _ => Err(bad("`surfaceOp` is either \"append\" or {\"op\": \"replace\", \"start\": n, \"end\": n}")),
-    }
+pub(crate) fn check_time(time: i64) -> Result<(), String> {
+    if time.unsigned_abs() > MAX_SAFE { Err(format!("`time` is {time}, beyond 2^53 - 1")) } else { Ok(()) }
 }
 
-fn check_sources(kind: &str, seq: u64, seqs: &[u64]) -> Result<(), String> {
-    if !is_surface(kind) {
-        return Err(format!("`{kind}` cannot carry `sourceEventSeqs`"));
+/// Reads a mark.
+pub(crate) fn surface(op: &RawValue) -> Result<SurfaceOp, Problem> {
+    if op.get() == "\"append\"" {
+        return Ok(SurfaceOp::Append);
     }
-    if seqs.is_empty() && kind != "assistant/message" {
-        return Err("`sourceEventSeqs` must not be empty".to_owned());
-    }
-    if let Some(later) = seqs.iter().find(|source| **source >= seq) {
-        return Err(format!("`sourceEventSeqs` names {later}, which is not before {seq}"));
-    }
-    let mut sorted = seqs.to_vec();
-    sorted.sort_unstable();
-    match sorted.windows(2).find(|pair| pair[0] == pair[1]) {
-        Some(pair) => Err(format!("`sourceEventSeqs` names {} twice", pair[0])),
-        None => Ok(()),
+    match object::<ReplaceObject>(op.get()) {
+        Ok(ReplaceObject { op, start, end }) if op == "replace" => {
+            check_safe("start", Some(start)).and(check_safe("end", Some(end))).map_err(bad)?;
+            Ok(SurfaceOp::Replace { start, end })
+        }
+        _ => Err(bad("`surfaceOp` is either \"append\" or {\"op\": \"replace\", \"start\": n, \"end\": n}")),
     }
 }
 

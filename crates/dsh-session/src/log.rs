@@ -1,9 +1,13 @@
 //! A whole log: its header and its events in order.
 
+use std::ops::Range;
+use std::sync::Arc;
+
 use crate::error::{Problem, ReadError};
 use crate::event::Event;
 use crate::header::SessionHeader;
 use crate::line;
+use crate::surface::Surface;
 
 const ZSTD_MAGIC: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 
@@ -13,103 +17,206 @@ pub struct SessionLog {
     /// Who the session is.
     pub header: SessionHeader,
     /// What happened; the event at index `n` has the number `n`.
-    pub events: Vec<Event>,
-    /// What was left of a last line that was cut while it was written, if the log ends in one.
+    pub events: Vec<Arc<Event>>,
+    /// What is not part of the log any more, if its end is damaged.
     pub torn: Option<TornTail>,
+    /// The number of the first event of each line after the header.
+    lines: Vec<u64>,
 }
 
-/// A last line without its end: the write was cut, the line was never part of the log.
+/// The end of a log that was cut while it was written: it was never part of the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TornTail {
-    /// The line, counted from 1.
+    /// The first line of it, counted from 1.
     pub line: usize,
+    /// Where it begins, in bytes.
+    pub offset: usize,
     /// How many bytes of it there are.
     pub bytes: usize,
+    /// What is wrong with its first line.
+    pub problem: Problem,
 }
 
 impl SessionLog {
     /// Reads a log from its bytes: a header line, then one event or one packed row per line.
     ///
-    /// A last line that has no newline and cannot be decoded was cut while it was written; it is left out and told in
-    /// [`SessionLog::torn`].
+    /// A last line without a newline was cut while it was written. From the first line that cannot be read, or has the
+    /// wrong number, the rest is left out and told in [`SessionLog::torn`]: unless a whole turn ends in it, which a cut
+    /// cannot explain.
     ///
     /// # Errors
-    /// Any other line that is broken, out of sequence or of an unknown type fails the whole log; the error names the
-    /// line.
+    /// The log is damaged before its end, of an unknown version, holds an event of an unknown type, or one that is not
+    /// allowed where it stands; the error names the line.
     ///
     /// Source: the plain (not compressed) JSONL files of the reference.
     pub fn parse(bytes: &[u8]) -> Result<Self, ReadError> {
+        Self::parse_framed(bytes, 0)
+    }
+
+    /// The line that an event is on, counted from 1; a packed row holds many events.
+    #[must_use]
+    pub fn line_of(&self, seq: u64) -> Option<usize> {
+        let lines = self.lines.partition_point(|first| *first <= seq);
+        (seq < self.events.len() as u64 && lines > 0).then_some(lines + 1)
+    }
+
+    /// As [`parse`](Self::parse), of a log the first `whole` bytes of which are known not to be cut: where something is wrong
+    /// with those, the log is damaged.
+    ///
+    /// # Errors
+    /// See [`parse`](Self::parse).
+    pub fn parse_framed(bytes: &[u8], whole: usize) -> Result<Self, ReadError> {
         if bytes.starts_with(ZSTD_MAGIC) {
             return Err(ReadError { line: 1, problem: Problem::Compressed });
         }
-        let mut lines = Lines::new(bytes);
+        // A cut may go through a character: what is whole is read.
+        let (text, cut) = match std::str::from_utf8(bytes) {
+            Ok(text) => (text, None),
+            Err(error) => {
+                let (whole, _) = bytes.split_at(error.valid_up_to());
+                (std::str::from_utf8(whole).unwrap_or_default(), Some(error.valid_up_to()))
+            }
+        };
+        Reader { bytes, text: text.into(), cut, whole }.read()
+    }
+}
+
+struct Reader<'b> {
+    bytes: &'b [u8],
+    /// How many bytes cannot have been cut.
+    whole: usize,
+    /// As much of the bytes as is text.
+    text: Arc<str>,
+    /// Where they stop being text.
+    cut: Option<usize>,
+}
+
+impl Reader<'_> {
+    fn read(self) -> Result<SessionLog, ReadError> {
+        let mut lines = Lines::new(self.bytes);
         let Some(first) = lines.next() else {
             return Err(ReadError { line: 1, problem: Problem::Empty });
         };
-        let header = first.text().and_then(SessionHeader::parse).map_err(|problem| first.error(problem))?;
-        let mut events: Vec<Event> = Vec::new();
+        let header = self.range(&first).and_then(|range| SessionHeader::parse(&self.text[range]));
+        let header = header.map_err(|problem| first.error(problem))?;
+        let mut events: Vec<Arc<Event>> = Vec::new();
+        let mut surface = Surface::default();
+        let mut starts = Vec::new();
         for line in lines {
-            match line.text().and_then(|text| line::parse(text, events.len() as u64)) {
-                Ok(read) => events.extend(read),
-                Err(Problem::NotUtf8 { .. } | Problem::NotJson { .. }) if !line.ended => {
-                    let torn = TornTail { line: line.number, bytes: line.bytes.len() };
-                    return Ok(Self { header, events, torn: Some(torn) });
-                }
-                Err(problem) => return Err(line.error(problem)),
+            let start = events.len() as u64;
+            if let Err(problem) = self.admit(&line, &mut surface, &mut events) {
+                return match problem {
+                    problem if problem.is_unsupported() || problem.is_misplaced() => Err(line.error(problem)),
+                    problem => {
+                        self.torn(SessionLog { header, events, torn: None, lines: starts }, &line, problem)
+                    }
+                };
             }
+            starts.push(start);
         }
-        Ok(Self { header, events, torn: None })
+        Ok(SessionLog { header, events, torn: None, lines: starts })
     }
-}
 
-/// Splits a log at its newlines; what follows the last newline is a line only if there is something of it.
-struct Lines<'a> {
-    rest: &'a [u8],
-    number: usize,
-}
-
-struct Line<'a> {
-    number: usize,
-    bytes: &'a [u8],
-    ended: bool,
-}
-
-impl<'a> Lines<'a> {
-    fn new(bytes: &'a [u8]) -> Self {
-        Self { rest: bytes, number: 0 }
-    }
-}
-
-impl<'a> Iterator for Lines<'a> {
-    type Item = Line<'a>;
-
-    fn next(&mut self) -> Option<Line<'a>> {
-        if self.rest.is_empty() {
-            return None;
+    /// Reads one line; where it fails, no event of it stays.
+    fn admit(&self, line: &Line, surface: &mut Surface, events: &mut Vec<Arc<Event>>) -> Result<(), Problem> {
+        let before = events.len();
+        let range = self.range(line)?;
+        if !line.ended {
+            return Err(Problem::Unended);
         }
-        self.number += 1;
-        let end = self.rest.iter().position(|byte| *byte == b'\n');
-        let (bytes, rest) = match end {
-            Some(end) => (&self.rest[..end], &self.rest[end + 1..]),
-            None => (self.rest, &[][..]),
-        };
-        self.rest = rest;
-        Some(Line { number: self.number, bytes, ended: end.is_some() })
+        let read = line::parse(&self.text, range, before as u64, events);
+        let folded = read.and_then(|()| {
+            for index in before..events.len() {
+                let event = &events[index];
+                let earlier = |seq: u64| Some(&**events.get(usize::try_from(seq).ok()?)?);
+                let plan = surface
+                    .plan(event, earlier)
+                    .map_err(|source| Problem::Misplaced { reason: source.to_string() })?;
+                surface.commit(event.seq(), plan);
+            }
+            Ok(())
+        });
+        if folded.is_err() {
+            events.truncate(before);
+        }
+        folded
     }
-}
 
-impl<'a> Line<'a> {
     /// The line as text, if it can be an object at all.
-    fn text(&self) -> Result<&'a str, Problem> {
-        let text = std::str::from_utf8(self.bytes)
-            .map_err(|error| Problem::NotUtf8 { column: error.valid_up_to() + 1 })?;
+    fn range(&self, line: &Line) -> Result<Range<usize>, Problem> {
+        if let Some(cut) = self.cut.filter(|cut| line.range.contains(cut)) {
+            return Err(Problem::NotUtf8 { column: cut - line.range.start + 1 });
+        }
+        let text = self.text.get(line.range.clone()).ok_or(Problem::NotUtf8 { column: 1 })?;
         match text.trim_start().chars().next() {
-            Some('{') => Ok(text),
+            Some('{') => Ok(line.range.clone()),
             Some(_) => Err(Problem::NotJson { reason: "a line starts with `{`".to_owned() }),
             None => Err(Problem::NotJson { reason: "the line is empty".to_owned() }),
         }
     }
 
+    /// Leaves the rest of the log out, from `line` on, if a cut can explain it.
+    fn torn(&self, log: SessionLog, line: &Line, problem: Problem) -> Result<SessionLog, ReadError> {
+        let rest = &self.bytes[line.range.start..];
+        if line.range.start < self.whole {
+            return Err(line.error(problem));
+        }
+        for later in Lines::new(rest) {
+            let ends_a_turn = std::str::from_utf8(&rest[later.range.clone()]).is_ok_and(ends_turn);
+            if later.ended && ends_a_turn {
+                return Err(line.error(problem));
+            }
+        }
+        let torn = TornTail { line: line.number, offset: line.range.start, bytes: rest.len(), problem };
+        Ok(SessionLog { torn: Some(torn), ..log })
+    }
+}
+
+/// Whether a line can be read and ends a turn.
+fn ends_turn(line: &str) -> bool {
+    #[derive(serde::Deserialize)]
+    struct Kind<'a> {
+        #[serde(borrow, rename = "type")]
+        kind: std::borrow::Cow<'a, str>,
+    }
+    line.contains("turn/end")
+        && serde_json::from_str::<Kind<'_>>(line).is_ok_and(|Kind { kind }| kind == "turn/end")
+}
+
+/// Splits a log at its newlines; what follows the last newline is a line only if there is something of it.
+struct Lines<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    number: usize,
+}
+
+struct Line {
+    number: usize,
+    range: Range<usize>,
+    ended: bool,
+}
+
+impl<'a> Lines<'a> {
+    fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, at: 0, number: 0 }
+    }
+}
+
+impl Iterator for Lines<'_> {
+    type Item = Line;
+
+    fn next(&mut self) -> Option<Line> {
+        let rest = self.bytes.get(self.at..).filter(|rest| !rest.is_empty())?;
+        self.number += 1;
+        let end = memchr::memchr(b'\n', rest);
+        let length = end.unwrap_or(rest.len());
+        let range = self.at..self.at + length;
+        self.at = range.end + 1;
+        Some(Line { number: self.number, range, ended: end.is_some() })
+    }
+}
+
+impl Line {
     fn error(&self, problem: Problem) -> ReadError {
         ReadError { line: self.number, problem }
     }

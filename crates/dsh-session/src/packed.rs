@@ -1,17 +1,25 @@
-//! Packed rows: a run of streamed pieces that the writer put on one line.
+//! Packed rows: a run of streamed pieces on one line.
+//!
+//! Source: the rows `text-chunks`, `reasoning-chunks` and `tool-call-chunks` of the reference's files.
+
+use std::borrow::Cow;
+use std::sync::Arc;
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::json;
 use serde_json::value::RawValue;
 
 use crate::error::Problem;
-use crate::event::{Event, EventData};
-use crate::json::{object, reason};
-use crate::line::{MAX_SAFE, bad, check_next, check_safe};
+use crate::event::{Event, kind_of};
+use crate::json::{check_safe, object, reason};
+use crate::line::check_time;
+use crate::text::JsonText;
+
+/// The type of the events that a row stands for.
+pub(crate) const CHUNK: &str = "assistant/chunk";
 
 /// Which pieces a row holds.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RowKind {
     Text,
     Reasoning,
@@ -21,119 +29,151 @@ pub(crate) enum RowKind {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Row<'a> {
-    #[serde(rename = "type")]
-    _kind: &'a str,
+    #[serde(borrow, rename = "type")]
+    _kind: Cow<'a, str>,
     seq0: u64,
     time0: i64,
     #[serde(borrow)]
     data: &'a RawValue,
 }
 
+/// Numbers are kept as they are written: the reference does not look at them.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Texts {
-    turn: u64,
-    step: u64,
-    index: u64,
+    turn: serde_json::Number,
+    step: serde_json::Number,
+    index: serde_json::Number,
     dt: Vec<i64>,
-    texts: Vec<String>,
+    texts: Vec<Box<RawValue>>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Fragments {
-    turn: u64,
-    step: u64,
-    index: u64,
-    id: String,
-    name: Option<String>,
+    turn: serde_json::Number,
+    step: serde_json::Number,
+    index: serde_json::Number,
+    id: Box<RawValue>,
+    name: Option<Box<RawValue>>,
     dt: Vec<i64>,
-    args: Vec<String>,
+    args: Vec<Box<RawValue>>,
 }
 
-/// The kind of row that a `type` (as JSON text) names, if it names one.
+fn bad(reason: impl Into<String>) -> Problem {
+    Problem::BadRow { reason: reason.into() }
+}
+
+/// The kind of row that a `type` names, if it names one.
 pub(crate) fn row_kind(kind: &str) -> Option<RowKind> {
     match kind {
-        "\"text-chunks\"" => Some(RowKind::Text),
-        "\"reasoning-chunks\"" => Some(RowKind::Reasoning),
-        "\"tool-call-chunks\"" => Some(RowKind::ToolCall),
+        "text-chunks" => Some(RowKind::Text),
+        "reasoning-chunks" => Some(RowKind::Reasoning),
+        "tool-call-chunks" => Some(RowKind::ToolCall),
         _ => None,
     }
 }
 
-/// Unpacks a row into the `assistant/chunk` events that it stands for. Each piece is one event with its own number.
-pub(crate) fn parse(kind: RowKind, line: &str, next: u64) -> Result<Vec<Event>, Problem> {
-    let row: Row<'_> = serde_json::from_str(line).map_err(|error| bad(reason(&error)))?;
-    check_next(row.seq0, next)?;
-    match kind {
-        RowKind::Text => texts(&row, "text-delta"),
-        RowKind::Reasoning => texts(&row, "reasoning-delta"),
-        RowKind::ToolCall => fragments(&row),
+impl RowKind {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Text => "text-chunks",
+            Self::Reasoning => "reasoning-chunks",
+            Self::ToolCall => "tool-call-chunks",
+        }
     }
 }
 
-fn texts(row: &Row<'_>, kind: &str) -> Result<Vec<Event>, Problem> {
-    let Texts { turn, step, index, dt, texts } = data(row)?;
-    check_numbers(turn, step, index)?;
-    let chunks = texts.into_iter().map(
-        |text| json!({ "turn": turn, "step": step, "chunk": { "type": kind, "index": index, "text": text } }),
-    );
-    events(row, &dt, chunks)
+/// Unpacks a row into the `assistant/chunk` events that it stands for. Each piece is one event with its own number. A row
+/// that is wrong anywhere gives none.
+pub(crate) fn parse(
+    kind: RowKind,
+    line: &str,
+    next: u64,
+    events: &mut Vec<Arc<Event>>,
+) -> Result<(), Problem> {
+    let row: Row<'_> = serde_json::from_str(line).map_err(|error| bad(reason(&error)))?;
+    if row.seq0 != next {
+        return Err(Problem::SeqGap { expected: next, found: Some(row.seq0) });
+    }
+    unpack(kind, row.seq0, row.time0, row.data.get(), events)
 }
 
-fn fragments(row: &Row<'_>) -> Result<Vec<Event>, Problem> {
-    let Fragments { turn, step, index, id, name, dt, args } = data(row)?;
-    check_numbers(turn, step, index)?;
-    let chunks = args.into_iter().map(|fragment| {
-        let mut chunk =
-            json!({ "type": "tool-call-delta", "index": index, "id": id, "argumentsDelta": fragment });
-        if let Some(name) = &name {
-            chunk["name"] = json!(name);
+/// As `parse`, for a row whose parts are stored apart.
+pub(crate) fn unpack(
+    kind: RowKind,
+    seq0: u64,
+    time0: i64,
+    data: &str,
+    events: &mut Vec<Arc<Event>>,
+) -> Result<(), Problem> {
+    let (head, gaps_ms, pieces) = match kind {
+        RowKind::Text | RowKind::Reasoning => {
+            let Texts { turn, step, index, dt, texts } = read(data)?;
+            let delta = if kind == RowKind::Text { "text-delta" } else { "reasoning-delta" };
+            let head = format!(
+                r#"{{"turn":{turn},"step":{step},"chunk":{{"type":"{delta}","index":{index},"text":"#
+            );
+            (head, dt, texts)
         }
-        json!({ "turn": turn, "step": step, "chunk": chunk })
-    });
-    events(row, &dt, chunks)
-}
-
-fn data<T: DeserializeOwned>(row: &Row<'_>) -> Result<T, Problem> {
-    object(row.data.get()).map_err(|error| bad(format!("`data` of a packed row: {}", reason(&error))))
-}
-
-fn check_numbers(turn: u64, step: u64, index: u64) -> Result<(), Problem> {
-    check_safe("turn", Some(turn))
-        .and(check_safe("step", Some(step)))
-        .and(check_safe("index", Some(index)))
-        .map_err(bad)
-}
-
-fn events(
-    row: &Row<'_>,
-    gaps_ms: &[i64],
-    chunks: impl ExactSizeIterator<Item = serde_json::Value>,
-) -> Result<Vec<Event>, Problem> {
-    let count = chunks.len();
+        RowKind::ToolCall => {
+            let Fragments { turn, step, index, id, name, dt, args } = read(data)?;
+            strings([&id].into_iter().chain(&name))?;
+            let name = name.map_or_else(String::new, |name| format!(r#""name":{name},"#));
+            let head = format!(
+                r#"{{"turn":{turn},"step":{step},"chunk":{{"type":"tool-call-delta","index":{index},"id":{id},{name}"argumentsDelta":"#
+            );
+            (head, dt, args)
+        }
+    };
+    strings(&pieces)?;
+    let count = pieces.len();
     if count == 0 || gaps_ms.len() != count - 1 {
         return Err(bad(format!("a packed row of {count} pieces has {} time gaps", gaps_ms.len())));
     }
-    check_safe("seq0", Some(row.seq0 + count as u64)).map_err(bad)?;
-    let mut time_ms = row.time0;
-    let mut events = Vec::with_capacity(count);
-    for (position, chunk) in chunks.enumerate() {
-        if position > 0 {
-            time_ms = time_ms.saturating_add(gaps_ms[position - 1]);
-        }
-        if time_ms.unsigned_abs() > MAX_SAFE {
-            return Err(bad("a packed row leaves the range of time"));
-        }
-        let data = serde_json::value::to_raw_value(&chunk).map_err(|error| bad(reason(&error)))?;
-        events.push(Event {
-            seq: row.seq0 + position as u64,
+    check_safe("seq0", seq0.checked_add(count as u64)).map_err(bad)?;
+    let times = times(time0, &gaps_ms)?;
+    let kind = kind_of(CHUNK);
+    events.reserve(count);
+    for (position, (piece, time_ms)) in pieces.iter().zip(times).enumerate() {
+        let mut data = String::with_capacity(head.len() + piece.get().len() + 2);
+        data.push_str(&head);
+        data.push_str(piece.get());
+        data.push_str("}}");
+        events.push(Arc::new(Event {
+            seq: seq0 + position as u64,
             time_ms,
-            data: EventData::Other { kind: "assistant/chunk".to_owned(), data },
+            kind: kind.clone(),
+            data: JsonText::own(data),
             surface: None,
-            source_seqs: None,
+            sources: None,
             ignorable: false,
-        });
+            message: None,
+        }));
     }
-    Ok(events)
+    Ok(())
+}
+
+fn times(time0: i64, gaps_ms: &[i64]) -> Result<Vec<i64>, Problem> {
+    let mut time_ms = time0;
+    check_time(time_ms).map_err(bad)?;
+    let mut times = vec![time_ms];
+    for gap in gaps_ms {
+        check_safe("dt", Some(gap.unsigned_abs())).map_err(bad)?;
+        time_ms = time_ms.saturating_add(*gap);
+        check_time(time_ms).map_err(bad)?;
+        times.push(time_ms);
+    }
+    Ok(times)
+}
+
+fn strings<'a>(pieces: impl IntoIterator<Item = &'a Box<RawValue>>) -> Result<(), Problem> {
+    match pieces.into_iter().all(|piece| piece.get().starts_with('"')) {
+        true => Ok(()),
+        false => Err(bad("the pieces of a packed row must be texts")),
+    }
+}
+
+fn read<T: DeserializeOwned>(data: &str) -> Result<T, Problem> {
+    object(data).map_err(|error| bad(format!("`data` of a packed row: {}", reason(&error))))
 }

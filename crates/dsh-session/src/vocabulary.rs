@@ -57,12 +57,12 @@ const KNOWN: &[&str] = &[
 /// Source: the event types that the reference's reader accepts.
 #[must_use]
 pub fn is_known(kind: &str) -> bool {
-    KNOWN.binary_search(&kind).is_ok()
+    known(kind).is_some()
 }
 
-/// Whether events of this type are part of the conversation that the model sees, and so carry a surface mark.
-pub(crate) fn is_surface(kind: &str) -> bool {
-    matches!(kind, "user/message" | "assistant/message" | "tool/result")
+/// The shared text of a known type.
+pub(crate) fn known(kind: &str) -> Option<&'static str> {
+    KNOWN.binary_search(&kind).ok().map(|index| KNOWN[index])
 }
 
 #[cfg(test)]

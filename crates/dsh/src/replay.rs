@@ -29,7 +29,12 @@ use report::{Intent, Report};
 
 /// Reads the log, shows its calls, asks, and runs them. Nothing is run, and no folder is made, before a yes.
 pub(crate) fn replay(args: &ReplayArgs) -> Result<Exit, Failure> {
-    let plan = Plan::of(&read(args)?);
+    let log = read(args)?;
+    let plan = Plan::of(&log).map_err(|bad| {
+        let line = log.line_of(bad.seq).unwrap_or_default();
+        let (file, bad) = (args.file.display(), visible(&bad.to_string()));
+        Failure::bad_input(anyhow!("{file}: line {line}: {bad}"))
+    })?;
     run::check_denied(args, &plan)?;
     let workspace = args.workspace.as_ref().map(|folder| {
         let real =

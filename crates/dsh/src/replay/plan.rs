@@ -1,6 +1,7 @@
 //! What a log asks for: the list that the user sees before anything is run.
 
-use dsh_session::{LoggedCall, SessionLog};
+use dsh_llm::ContentBlock;
+use dsh_session::{BadData, LoggedCall, SessionLog, tool_calls};
 use dsh_tools::parse_arguments;
 use serde::Serialize;
 use serde_json::Value;
@@ -44,23 +45,19 @@ pub(crate) struct LoggedResult {
 }
 
 impl Plan {
-    pub(crate) fn of(log: &SessionLog) -> Self {
-        Self {
+    pub(crate) fn of(log: &SessionLog) -> Result<Self, BadData> {
+        let calls = tool_calls(&log.events)?;
+        Ok(Self {
             session: log.header.id.clone(),
             cwd: log.header.cwd.clone(),
             turns: log.events.iter().filter(|event| event.kind() == "turn/start").count(),
-            calls: log
-                .tool_calls()
-                .iter()
-                .enumerate()
-                .map(|(index, call)| planned(index + 1, call))
-                .collect(),
-        }
+            calls: calls.iter().enumerate().map(|(index, call)| planned(index + 1, call)).collect(),
+        })
     }
 }
 
-fn planned(number: usize, logged: &LoggedCall<'_>) -> PlannedCall {
-    let call = logged.call;
+fn planned(number: usize, logged: &LoggedCall) -> PlannedCall {
+    let call = &logged.call;
     PlannedCall {
         number,
         turn: call.turn,
@@ -69,18 +66,16 @@ fn planned(number: usize, logged: &LoggedCall<'_>) -> PlannedCall {
         tool: call.name.clone(),
         arguments: call.arguments.clone(),
         subject: subject(&call.arguments),
-        logged: logged.result.map(|result| LoggedResult {
-            content: result.text().unwrap_or_else(|| {
-                let blocks = result.content.iter().map(|block| match block {
-                    dsh_session::ContentBlock::Text(text) => Value::from(text.as_str()),
-                    dsh_session::ContentBlock::Other(value) => value.clone(),
-                });
-                Value::from_iter(blocks).to_string()
-            }),
-            is_error: result.is_error,
+        logged: logged.result.as_ref().map(|result| LoggedResult {
+            content: result.text().unwrap_or_else(|| json(result.content())),
+            is_error: result.is_error(),
             code: result.error.as_ref().map(|error| error.code.clone()),
         }),
     }
+}
+
+fn json(blocks: &[ContentBlock]) -> String {
+    serde_json::to_string(blocks).unwrap_or_else(|error| error.to_string())
 }
 
 /// The value that says what a call does, if the arguments have nothing else that matters; else their text. They are

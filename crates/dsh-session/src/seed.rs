@@ -1,0 +1,154 @@
+//! Events that a session is made from: checked as strictly as what is appended, and what they hold as far as the
+//! conversation needs it.
+
+use std::sync::Arc;
+
+use dsh_llm::{Message, Role};
+
+use crate::event::Event;
+use crate::json::object;
+use crate::payload::{AssistantMessage, Payload, RequestHeader, ToolResult};
+
+/// The events that a session starts with. An empty seed is a seed: its end is marked as well.
+#[derive(Clone, Debug, Default)]
+pub struct Seed {
+    pub(crate) events: Vec<Arc<Event>>,
+}
+
+impl Seed {
+    /// A seed of events that another log holds, shared and not copied.
+    pub fn new(events: impl IntoIterator<Item = Arc<Event>>) -> Self {
+        Self { events: events.into_iter().collect() }
+    }
+}
+
+/// Refuses types and reasons that were given up before the format's first version.
+pub(crate) fn refuse_legacy(kind: &str, data: &str) -> Result<(), String> {
+    match kind {
+        "request/header-delta" | "mode/set" => Err(format!("`{kind}` is no longer part of the format")),
+        "request/header" => {
+            #[derive(serde::Deserialize)]
+            struct Reason {
+                reason: serde_json::Value,
+            }
+            match serde_json::from_str::<Reason>(data) {
+                Ok(Reason { reason }) if reason == "fallback" => {
+                    Err("a `request/header` of the reason `fallback` is no longer part of the format"
+                        .to_owned())
+                }
+                _ => Ok(()),
+            }
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The message that an event of a surface type holds, checked no deeper than the conversation needs; none for others.
+pub(crate) fn message_of(kind: &str, data: &str) -> Result<Option<Arc<Message>>, String> {
+    let text = without_lone_surrogates(data);
+    let read = |error: serde_json::Error| crate::json::reason(&error);
+    let message = match kind {
+        "user/message" => {
+            let message: Message = object(&text).map_err(read)?;
+            message.check().map_err(|error| error.to_string())?;
+            Arc::new(message)
+        }
+        AssistantMessage::TYPE => {
+            let Holder { message } = object(&text).map_err(read)?;
+            message.check_answer().map_err(|error| error.to_string())?;
+            message
+        }
+        ToolResult::TYPE => {
+            let Holder { message } = object(&text).map_err(read)?;
+            message.check_tool_result().map_err(|error| error.to_string())?;
+            message
+        }
+        _ => return Ok(None),
+    };
+    let role = if kind == AssistantMessage::TYPE { Role::Assistant } else { Role::User };
+    if message.role != role {
+        return Err(format!("the message of a `{kind}` must not have the role {:?}", message.role));
+    }
+    Ok(Some(message))
+}
+
+#[derive(serde::Deserialize)]
+struct Holder {
+    message: Arc<Message>,
+}
+
+/// Checks what a request header must be to be asked with.
+pub(crate) fn check_header(kind: &str, data: &str) -> Result<(), String> {
+    if kind != RequestHeader::TYPE {
+        return Ok(());
+    }
+    let RequestHeader { header, .. } = RequestHeader::read(data)?;
+    let config = &header.config;
+    if config.provider.is_empty() || config.model.is_empty() {
+        return Err("the header must name a provider and a model".to_owned());
+    }
+    if config.reasoning_effort.as_deref() == Some("") {
+        return Err("`reasoningEffort` must not be empty".to_owned());
+    }
+    check_markers(data, config)
+}
+
+fn check_markers(data: &str, config: &dsh_llm::CallConfig) -> Result<(), String> {
+    #[derive(serde::Deserialize)]
+    struct Outer {
+        header: Inner,
+    }
+    #[derive(serde::Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Inner {
+        adapter_defaults: Option<serde_json::Map<String, serde_json::Value>>,
+    }
+    let Outer { header } = serde_json::from_str(data).map_err(|error| crate::json::reason(&error))?;
+    for (name, marker) in header.adapter_defaults.iter().flatten() {
+        let present = match name.as_str() {
+            "reasoningEffort" => config.reasoning_effort.is_some(),
+            "maxTokens" => config.max_tokens.is_some(),
+            _ => return Err(format!("`adapterDefaults` does not know `{name}`")),
+        };
+        if marker != &serde_json::Value::Bool(true) {
+            return Err(format!("`adapterDefaults.{name}` is either absent or true"));
+        }
+        if !present {
+            return Err(format!("`adapterDefaults.{name}` marks a setting that `config` does not have"));
+        }
+    }
+    Ok(())
+}
+
+/// Half of a surrogate pair, which JSON text can hold and Rust text cannot, reads as the replacement character.
+fn without_lone_surrogates(text: &str) -> std::borrow::Cow<'_, str> {
+    if !text.contains("\\u") {
+        return text.into();
+    }
+    let bytes = text.as_bytes();
+    let unit = |at: usize| {
+        let digits = text.get(at + 2..at + 6).filter(|_| bytes.get(at..at + 2) == Some(b"\\u"))?;
+        u16::from_str_radix(digits, 16).ok()
+    };
+    let mut clean = String::new();
+    let (mut from, mut at) = (0, 0);
+    while let Some(found) = text[at..].find('\\').map(|offset| at + offset) {
+        at = match unit(found) {
+            Some(0xd800..=0xdbff) if matches!(unit(found + 6), Some(0xdc00..=0xdfff)) => found + 12,
+            Some(0xd800..=0xdfff) => {
+                clean.push_str(&text[from..found]);
+                clean.push_str("\\ufffd");
+                from = found + 6;
+                from
+            }
+            Some(_) => found + 6,
+            None => found + 2,
+        };
+        at = at.min(text.len());
+    }
+    if clean.is_empty() {
+        return text.into();
+    }
+    clean.push_str(&text[from..]);
+    clean.into()
+}

@@ -1,0 +1,323 @@
+//! A session: one log, the conversation that it makes, and the one place where events are added.
+//!
+//! **Invariants**
+//! 1. The number of an event is its place: contiguous from 0, never used again.
+//! 2. A refused append changes nothing.
+//! 3. Appends are one at a time: a second thread waits for its turn, an observer of the same session is refused.
+//! 4. No lock of the state is held while observers run; who appends holds only the turn.
+//!
+//! **Lock order** turn → state.
+
+use std::cell::Cell;
+use std::sync::{Arc, OnceLock};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use cordis::{Context, ScopeKey};
+use dsh_llm::Message;
+use parking_lot::{Mutex, ReentrantMutex};
+
+use crate::error::{AppendError, BadHeader, SeedError};
+use crate::event::Event;
+use crate::fold::Fold;
+use crate::header::SessionHeader;
+use crate::keys::{APPENDING, EVENT};
+use crate::list::List;
+use crate::new_event::NewEvent;
+use crate::payload::{EndSeed, EpochHeader, Payload, RequestContext};
+use crate::seed::{self, Seed};
+use crate::surface::Surface;
+
+/// One session.
+pub struct Session {
+    header: Arc<SessionHeader>,
+    first_live: u64,
+    turn: ReentrantMutex<Turn>,
+    state: Mutex<State>,
+    attachment: OnceLock<Attachment>,
+}
+
+/// Whose turn it is to append.
+#[derive(Default)]
+struct Turn {
+    appending: Cell<bool>,
+    /// A detach was asked for meanwhile.
+    detach: Cell<bool>,
+}
+
+#[derive(Default)]
+struct State {
+    events: List<Arc<Event>>,
+    fold: Fold,
+    detached: bool,
+}
+
+/// Where the session's events are told.
+pub(crate) struct Attachment {
+    pub(crate) ctx: Context,
+    pub(crate) owner: Option<ScopeKey>,
+    /// Run when the session is detached.
+    pub(crate) detached: Detached,
+}
+
+pub(crate) type Detached = Box<dyn Fn(&Arc<Session>) + Send + Sync>;
+
+/// An event was added to a session; see [`EVENT`](crate::EVENT).
+#[derive(Clone)]
+pub struct SessionEvent {
+    /// The session.
+    pub session: Arc<Session>,
+    /// The event, which the session holds already.
+    pub event: Arc<Event>,
+}
+
+/// An event is about to be added to a session; see [`APPENDING`](crate::APPENDING).
+#[derive(Clone)]
+pub struct Appending {
+    /// The session, which does not hold the event yet.
+    pub session: Arc<Session>,
+    /// The event.
+    pub event: Arc<Event>,
+}
+
+impl Session {
+    /// A session of no store and without a past: nobody is told of its events.
+    pub fn detached(id: impl Into<String>) -> Arc<Self> {
+        Self::assemble(SessionHeader::new(id, now_ms().unsigned_abs()), State::default(), 0)
+    }
+
+    /// A session of no store. With a seed, even an empty one, it starts from the seed's events and marks their end.
+    ///
+    /// # Errors
+    /// The header has a field that cannot be, or an event of the seed cannot stand where it does.
+    pub fn new(header: SessionHeader, seed: Option<Seed>) -> Result<Arc<Self>, SeedError> {
+        header.check().map_err(|reason| SeedError::Header(BadHeader { reason }))?;
+        let mut state = State::default();
+        let Some(seed) = seed else { return Ok(Self::assemble(header, state, 0)) };
+        for event in seed.events {
+            state.admit(event)?;
+        }
+        let first_live = state.events.len() as u64;
+        if state.events.last().is_none_or(|event| event.kind() != EndSeed::TYPE) {
+            let marker = NewEvent::new(&EndSeed {})
+                .map_err(|error| SeedError::Header(BadHeader { reason: error.to_string() }))?;
+            let marker = build(marker, first_live);
+            state.admit(Arc::new(marker))?;
+        }
+        Ok(Self::assemble(header, state, first_live))
+    }
+
+    fn assemble(header: SessionHeader, state: State, first_live: u64) -> Arc<Self> {
+        Arc::new(Self {
+            header: Arc::new(header),
+            first_live,
+            turn: ReentrantMutex::default(),
+            state: Mutex::new(state),
+            attachment: OnceLock::new(),
+        })
+    }
+
+    /// The session's id.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.header.id
+    }
+
+    /// Who the session is.
+    #[must_use]
+    pub fn header(&self) -> &Arc<SessionHeader> {
+        &self.header
+    }
+
+    /// The number of the first event that was not given to the session when it was made.
+    #[must_use]
+    pub fn first_live_seq(&self) -> u64 {
+        self.first_live
+    }
+
+    /// How many events there are, which is the number of the next one.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        self.state.lock().events.len() as u64
+    }
+
+    /// Whether there are no events.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The events so far. The list does not grow any more.
+    #[must_use]
+    pub fn events(&self) -> List<Arc<Event>> {
+        self.state.lock().events.clone()
+    }
+
+    /// The conversation that the model sees: the messages of the log themselves, in order. Costs the same however long it
+    /// is. An answer without content is left out; nothing is merged.
+    #[must_use]
+    pub fn messages(&self) -> List<Arc<Message>> {
+        self.state.lock().fold.messages()
+    }
+
+    /// Which events make up the conversation.
+    #[must_use]
+    pub fn surface(&self) -> Surface {
+        self.state.lock().fold.surface().clone()
+    }
+
+    /// How often a part of the conversation was replaced.
+    #[must_use]
+    pub fn replace_generation(&self) -> u64 {
+        self.state.lock().fold.surface().replace_generation()
+    }
+
+    /// With which settings, instructions and tools a model is asked, in canonical form.
+    #[must_use]
+    pub fn request_header(&self) -> Option<Arc<EpochHeader>> {
+        self.state.lock().fold.header()
+    }
+
+    /// Which model is asked; the latest record as a whole.
+    #[must_use]
+    pub fn request_context(&self) -> Option<Arc<RequestContext>> {
+        self.state.lock().fold.context()
+    }
+
+    /// The scope whose listeners hear of the session, if it is an agent's.
+    #[must_use]
+    pub fn owner(&self) -> Option<&ScopeKey> {
+        self.attachment.get()?.owner.as_ref()
+    }
+
+    /// Adds an event: it gets the next number and the current time, and is there for good when this returns. In a store,
+    /// validators are asked before that ([`APPENDING`](crate::APPENDING)) and observers told after it
+    /// ([`EVENT`](crate::EVENT)), on this thread.
+    ///
+    /// # Errors
+    /// The type is one of the past, the mark or the sources are not allowed, a validator refused, or the caller is inside
+    /// of another append of this session. The session is as it was.
+    pub fn append(self: &Arc<Self>, new: NewEvent) -> Result<Arc<Event>, AppendError> {
+        seed::refuse_legacy(&new.kind, new.data.get())
+            .map_err(|reason| AppendError::Legacy { session: self.id().to_owned(), reason })?;
+        let turn = self.turn.lock();
+        if turn.appending.replace(true) {
+            return Err(AppendError::Reentrant { session: self.id().to_owned() });
+        }
+        let done = Ends(&turn);
+        let result = self.append_in_turn(new);
+        drop(done);
+        if turn.detach.take() {
+            self.detach_now();
+        }
+        result
+    }
+
+    fn append_in_turn(self: &Arc<Self>, new: NewEvent) -> Result<Arc<Event>, AppendError> {
+        let (event, plan, attached) = {
+            let state = self.state.lock();
+            let event = Arc::new(build(new, state.events.len() as u64));
+            let plan = state.plan(&event).map_err(|source| AppendError::Surface {
+                session: self.id().to_owned(),
+                kind: event.kind().to_owned(),
+                source,
+            })?;
+            (event, plan, !state.detached)
+        };
+        let attachment = self.attachment.get().filter(|_| attached);
+        if let Some(at) = attachment {
+            let appending = Appending { session: self.clone(), event };
+            at.ctx.announce(APPENDING, &appending).map_err(|source| AppendError::Refused {
+                session: self.id().to_owned(),
+                kind: appending.event.kind().to_owned(),
+                source,
+            })?;
+            let Appending { session, event } = appending;
+            self.state.lock().commit(event.clone(), plan);
+            let told = SessionEvent { session, event };
+            at.ctx.emit(EVENT, &told);
+            return Ok(told.event);
+        }
+        self.state.lock().commit(event.clone(), plan);
+        Ok(event)
+    }
+
+    /// Joins a store, once.
+    pub(crate) fn attach(&self, attachment: Attachment) -> Result<(), Attachment> {
+        self.attachment.set(attachment)
+    }
+
+    pub(crate) fn attachment(&self) -> Option<&Attachment> {
+        self.attachment.get()
+    }
+
+    /// Leaves its store, once; inside of an append, when that is over.
+    pub(crate) fn detach(self: &Arc<Self>) {
+        let turn = self.turn.lock();
+        if turn.appending.get() {
+            turn.detach.set(true);
+        } else {
+            self.detach_now();
+        }
+    }
+
+    fn detach_now(self: &Arc<Self>) {
+        if std::mem::replace(&mut self.state.lock().detached, true) {
+            return;
+        }
+        if let Some(at) = self.attachment.get() {
+            (at.detached)(self);
+        }
+    }
+}
+
+impl std::fmt::Debug for Session {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Session").field("id", &self.header.id).finish_non_exhaustive()
+    }
+}
+
+/// Ends the turn, also when an observer's panic comes through.
+struct Ends<'t>(&'t Turn);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.appending.set(false);
+    }
+}
+
+impl State {
+    fn plan(&self, event: &Event) -> Result<crate::surface::Plan, crate::error::SurfaceError> {
+        let earlier = |seq: u64| Some(&**self.events.get(usize::try_from(seq).ok()?)?);
+        self.fold.surface().plan(event, earlier)
+    }
+
+    fn commit(&mut self, event: Arc<Event>, plan: crate::surface::Plan) {
+        self.fold.commit(&event, plan, &self.events);
+        self.events.push(event);
+    }
+
+    /// Takes an event of a seed.
+    fn admit(&mut self, event: Arc<Event>) -> Result<(), SeedError> {
+        let plan = self.plan(&event).map_err(|source| SeedError::Event {
+            seq: event.seq(),
+            kind: event.kind().to_owned(),
+            reason: source.to_string(),
+        })?;
+        self.commit(event, plan);
+        Ok(())
+    }
+}
+
+fn build(new: NewEvent, seq: u64) -> Event {
+    let NewEvent { kind, data, surface, sources, message } = new;
+    Event { seq, time_ms: now_ms(), kind, data, surface, sources, ignorable: false, message }
+}
+
+/// The wall clock.
+pub(crate) fn now_ms() -> i64 {
+    let since = |time: Result<std::time::Duration, std::time::SystemTimeError>| match time {
+        Ok(after) => i64::try_from(after.as_millis()).unwrap_or(i64::MAX),
+        Err(before) => i64::try_from(before.duration().as_millis()).map_or(i64::MIN, |ms| -ms),
+    };
+    since(SystemTime::now().duration_since(UNIX_EPOCH))
+}
