@@ -33,6 +33,7 @@ mod new_event;
 mod pack;
 mod packed;
 mod payload;
+mod persistence;
 mod plugin;
 mod seed;
 mod session;
@@ -50,7 +51,7 @@ pub use event::Event;
 pub use fold::derive_messages;
 pub use fork::{ForkError, prefix as fork_prefix};
 pub use header::{FORMAT_VERSION, Origin, SessionHeader};
-pub use keys::{APPENDING, CREATED, DISPOSED, EVENT, FLUSH, SESSIONS};
+pub use keys::{APPENDING, CREATED, DISPOSED, EVENT, FLUSH, PERSISTENCE, SESSIONS};
 pub use list::List;
 pub use log::{SessionLog, TornTail};
 pub use new_event::NewEvent;
@@ -60,6 +61,7 @@ pub use payload::{
     HeaderReason, InboxSpliced, InboxTarget, Payload, RequestContext, RequestHeader, StepEnd, StepStart,
     Todo, TodoStatus, TodoWrite, ToolCall, ToolResult, TurnEnd, TurnEndReason, TurnStart,
 };
+pub use persistence::{PersistError, Preparation, SessionPersistence, StoredSession, WriteOptions, persist};
 pub use plugin::plugin;
 pub use seed::Seed;
 pub use session::{Appending, Session, SessionEvent};
