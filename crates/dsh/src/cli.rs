@@ -7,9 +7,9 @@ use clap::{Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand
 
 const EXIT_CODES: &str = "\
 Exit codes:
-  0  everything was done (a replay that differs from its log is fine too)
-  1  a run failed, was declined or was interrupted
-  2  the input or the command line is wrong; nothing was run";
+    0  everything was done (a replay that differs from its log is fine too)
+    1  a run failed, was declined or was interrupted
+    2  the input or the command line is wrong; nothing was run";
 
 const INTERRUPTED: &str = "  130  Ctrl-C at the question of a replay; nothing was run";
 

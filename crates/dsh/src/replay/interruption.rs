@@ -1,5 +1,6 @@
 //! How a replay is told to end: politely at first, and in the end without asking.
 
+use std::io::{self, IsTerminal as _, Write as _};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -67,6 +68,10 @@ impl Interruption {
         tokio::spawn(async move {
             asked.cancelled().await;
             if tokio::time::timeout(SILENCE, forced.cancelled()).await.is_err() {
+                // On a terminal the line of the running call has no end yet.
+                if io::stderr().is_terminal() {
+                    let _ = writeln!(io::stderr());
+                }
                 say(format_args!("{STOPPING} (Ctrl-C again: do not wait for it)"));
             }
         });

@@ -131,10 +131,12 @@ fn ctrl_c_at_the_question_runs_nothing() {
 
 #[test]
 fn ctrl_c_after_the_question_ends_the_command() {
-    let fixture = Fixture::with(&Log::new().bash("kill -INT $PPID; sleep 60"));
+    let command = "trap '' TERM; kill -INT $PPID; for i in $(seq 200); do sleep 0.05; done";
+    let fixture = Fixture::with(&Log::new().bash(command));
     let (code, shown) = answered(&fixture, "y\n");
     assert_eq!(code, Some(1), "{shown}");
     assert!(shown.contains("aborted: 1"), "{shown}");
+    assert!(shown.contains("\ndsh: stopping"), "on a line of its own: {shown}");
     fixture.assert_tidy();
 }
 
