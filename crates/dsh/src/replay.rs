@@ -17,8 +17,9 @@ mod summary;
 mod timeline;
 
 use std::io::{self, IsTerminal as _};
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, anyhow};
+use anyhow::{Context as _, anyhow, ensure};
 use clap::ColorChoice;
 use tokio::runtime::Runtime;
 use tokio::signal::unix::Signal;
@@ -38,15 +39,7 @@ pub(crate) fn replay(args: &ReplayArgs, color: ColorChoice) -> Result<Exit, Fail
     let source = Source::named(&args.file);
     let plan = Plan::of(&source.read()?);
     run::check_denied(args, &plan)?;
-    let workspace = args.workspace.as_ref().map(|folder| {
-        let real =
-            folder.canonicalize().with_context(|| format!("cannot open the workspace {}", folder.display()));
-        real.and_then(|real| match real.is_dir() {
-            true => Ok(real),
-            false => Err(anyhow!("the workspace {} is not a folder", folder.display())),
-        })
-    });
-    let workspace = workspace.transpose().map_err(Failure::bad_input)?;
+    let workspace = args.workspace.as_deref().map(opened).transpose().map_err(Failure::bad_input)?;
     let columns = Columns::new(&plan.calls, columns::terminal_width());
     let mut report = match args.json {
         true => Report::Json(json::JsonLines),
@@ -85,6 +78,14 @@ pub(crate) fn replay(args: &ReplayArgs, color: ColorChoice) -> Result<Exit, Fail
         }
     }
     run::run(args, &plan, workspace.as_deref(), &mut report, (runtime, interrupts))
+}
+
+/// The folder that is to be copied, under its real path.
+fn opened(workspace: &Path) -> anyhow::Result<PathBuf> {
+    let shown = workspace.display();
+    let real = workspace.canonicalize().with_context(|| format!("cannot open the workspace {shown}"))?;
+    ensure!(real.is_dir(), "the workspace {shown} is not a folder");
+    Ok(real)
 }
 
 fn check_askable(source: &Source) -> Result<(), Failure> {
