@@ -228,7 +228,7 @@ async fn a_configuration_that_makes_no_sense_is_refused() {
         config
     };
     for (config, field) in [
-        (Config::new("relative"), "workspace"),
+        (Config::new("relative"), "tool-bash: `workspace` must be an absolute path, not `relative`"),
         (zero(|config| config.timeout_ms = 0), "timeoutMs"),
         (zero(|config| config.max_timeout_ms = 0), "maxTimeoutMs"),
         (zero(|config| config.grace_ms = u64::MAX), "graceMs"),

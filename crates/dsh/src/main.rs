@@ -13,17 +13,16 @@ mod visible;
 use std::io;
 use std::process::ExitCode;
 
-use clap::Parser;
 use tracing::level_filters::LevelFilter;
 
 use cli::{Cli, Command};
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = Cli::from_process();
     tracing_subscriber::fmt().with_writer(io::stderr).with_max_level(LevelFilter::WARN).without_time().init();
     let done = match cli.command {
-        Command::Replay(args) => replay::replay(&args),
-        Command::Plugins(args) => plugins::list(&args),
+        Command::Replay(args) => replay::replay(&args, cli.color),
+        Command::Plugins(args) => plugins::list(&args, cli.color),
     };
     done.unwrap_or_else(|failure| failure.report()).into()
 }
