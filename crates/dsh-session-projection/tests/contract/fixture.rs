@@ -61,7 +61,7 @@ pub(crate) fn log(events: &[(&str, i64, &str)]) -> Vec<Arc<Event>> {
         text += &format!(r#"{{"type":"{kind}","seq":{seq},"time":{time},"data":{data}{mark}}}"#);
         text.push('\n');
     }
-    SessionLog::parse(text.as_bytes()).unwrap().events.iter().cloned().collect()
+    SessionLog::parse(text.as_bytes()).unwrap().events.to_vec()
 }
 
 /// Counts turns, and how often it was asked to.

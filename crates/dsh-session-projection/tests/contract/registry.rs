@@ -5,6 +5,7 @@ use std::sync::Arc;
 use cordis::{BoxError, Context, Handle, define};
 use dsh_session::Event;
 use dsh_session_projection::{PROJECTIONS, Projections, RegisterError, Unit};
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::fixture::{Events, Fixture, Turns};
@@ -79,22 +80,53 @@ async fn a_key_belongs_to_one_type() {
     assert!(matches!(refused, RegisterError::Type { key: "turns" }));
 }
 
+/// Its states hold what the unit holds.
+#[derive(Clone)]
+struct Holding(Arc<()>);
+
+#[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
+struct Held {
+    events: u64,
+    #[serde(skip)]
+    held: Arc<()>,
+}
+
+impl Unit for Holding {
+    const KEY: &'static str = "holding";
+    const STATE_VERSION: u32 = 0;
+    type State = Held;
+    type View = u64;
+
+    fn init(&self) -> Held {
+        Held { events: 0, held: self.0.clone() }
+    }
+
+    fn apply(&self, state: &Held, _: &Event) -> Option<Held> {
+        Some(Held { events: state.events + 1, held: self.0.clone() })
+    }
+
+    fn view(&self, state: &Held) -> Option<u64> {
+        Some(state.events)
+    }
+}
+
 #[tokio::test]
 async fn a_unit_goes_with_the_plugin_that_registered_it_and_nothing_of_it_stays() {
     let fixture = Fixture::new().await;
-    let unit = Turns::default();
+    let held = Arc::new(());
     let body =
-        async |ctx: &Context, projections: Handle<Projections>, unit: &Turns| -> Result<(), BoxError> {
+        async |ctx: &Context, projections: Handle<Projections>, unit: &Holding| -> Result<(), BoxError> {
             projections.get()?.register(ctx, unit.clone())?;
             Ok(())
         };
-    let plugin = fixture.app.plugin(define("turns").needs(PROJECTIONS).run(body), unit.clone()).unwrap();
+    let plugin = define("holding").needs(PROJECTIONS).run(body);
+    let plugin = fixture.app.plugin(plugin, Holding(held.clone())).unwrap();
     plugin.ready().await.unwrap();
     fixture.turn(1);
-    assert_eq!(fixture.shown("turns"), Some(json!(1)));
+    assert_eq!(fixture.shown("holding"), Some(json!(1)));
     plugin.dispose().await;
-    assert_eq!(fixture.shown("turns"), None);
-    assert_eq!(Arc::strong_count(&unit.applied), 1);
+    assert_eq!(fixture.shown("holding"), None);
+    assert_eq!(Arc::strong_count(&held), 1);
 }
 
 #[tokio::test]
