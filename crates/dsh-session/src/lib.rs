@@ -16,6 +16,7 @@
 //! is a snapshot.
 
 mod calls;
+mod checkup;
 mod closers;
 mod data;
 mod error;
@@ -44,6 +45,7 @@ mod text;
 mod vocabulary;
 
 pub use calls::{LoggedCall, tool_calls};
+pub use checkup::{Checkup, Verdict};
 pub use closers::closers;
 pub use data::EventData;
 pub use error::{AppendError, BadData, BadHeader, NotLossless, Problem, ReadError, SeedError, SurfaceError};

@@ -69,19 +69,11 @@ impl SessionLog {
         if bytes.starts_with(ZSTD_MAGIC) {
             return Err(ReadError { line: 1, problem: Problem::Compressed });
         }
-        // A cut may go through a character: what is whole is read.
-        let (text, cut) = match std::str::from_utf8(bytes) {
-            Ok(text) => (text, None),
-            Err(error) => {
-                let (whole, _) = bytes.split_at(error.valid_up_to());
-                (std::str::from_utf8(whole).unwrap_or_default(), Some(error.valid_up_to()))
-            }
-        };
-        Reader { bytes, text: text.into(), cut, whole }.read()
+        Reader::new(bytes, whole).read()
     }
 }
 
-struct Reader<'b> {
+pub(crate) struct Reader<'b> {
     bytes: &'b [u8],
     /// How many bytes cannot have been cut.
     whole: usize,
@@ -91,7 +83,27 @@ struct Reader<'b> {
     cut: Option<usize>,
 }
 
-impl Reader<'_> {
+impl<'b> Reader<'b> {
+    pub(crate) fn new(bytes: &'b [u8], whole: usize) -> Self {
+        // A cut may go through a character: what is whole is read.
+        let (text, cut) = match std::str::from_utf8(bytes) {
+            Ok(text) => (text, None),
+            Err(error) => {
+                let (text, _) = bytes.split_at(error.valid_up_to());
+                (std::str::from_utf8(text).unwrap_or_default(), Some(error.valid_up_to()))
+            }
+        };
+        Self { bytes, whole, text: text.into(), cut }
+    }
+
+    pub(crate) fn text(&self) -> &Arc<str> {
+        &self.text
+    }
+
+    pub(crate) fn part(&self, range: Range<usize>) -> &str {
+        self.text.get(range).unwrap_or_default()
+    }
+
     fn read(self) -> Result<SessionLog, ReadError> {
         let mut lines = Lines::new(self.bytes);
         let Some(first) = lines.next() else {
@@ -143,7 +155,7 @@ impl Reader<'_> {
     }
 
     /// The line as text, if it can be an object at all.
-    fn range(&self, line: &Line) -> Result<Range<usize>, Problem> {
+    pub(crate) fn range(&self, line: &Line) -> Result<Range<usize>, Problem> {
         if let Some(cut) = self.cut.filter(|cut| line.range.contains(cut)) {
             return Err(Problem::NotUtf8 { column: cut - line.range.start + 1 });
         }
@@ -184,20 +196,20 @@ fn ends_turn(line: &str) -> bool {
 }
 
 /// Splits a log at its newlines; what follows the last newline is a line only if there is something of it.
-struct Lines<'a> {
+pub(crate) struct Lines<'a> {
     bytes: &'a [u8],
     at: usize,
     number: usize,
 }
 
-struct Line {
-    number: usize,
+pub(crate) struct Line {
+    pub(crate) number: usize,
     range: Range<usize>,
-    ended: bool,
+    pub(crate) ended: bool,
 }
 
 impl<'a> Lines<'a> {
-    fn new(bytes: &'a [u8]) -> Self {
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, at: 0, number: 0 }
     }
 }
