@@ -1,14 +1,11 @@
 //! A log looked at line by line, for people: everything that is wrong with it, not only the first thing.
 
-use std::sync::Arc;
-
 use crate::closers::closers;
 use crate::error::{Problem, ReadError};
-use crate::event::Event;
+use crate::events::Events;
 use crate::header::SessionHeader;
-use crate::line;
-use crate::list::List;
-use crate::log::{Lines, Reader, SessionLog};
+use crate::line::{self, Parsed};
+use crate::log::{Line, Lines, Reader, SessionLog};
 use crate::surface::Surface;
 
 /// More problems than this are counted, not kept.
@@ -84,7 +81,7 @@ impl Checkup {
         checkup.verdict = match SessionLog::parse_framed(bytes, whole) {
             Ok(log) => {
                 checkup.events = log.events.len();
-                let closers = closers(&log.events.into_iter().collect::<List<_>>()).len();
+                let closers = closers(&log.events).len();
                 match log.torn {
                     Some(torn) => Verdict::Torn { line: torn.line, bytes: torn.bytes, closers },
                     None if closers > 0 => Verdict::Open { closers },
@@ -108,24 +105,24 @@ impl Checkup {
             Ok(header) => self.header = Some(header),
             Err(problem) => self.find(1, problem),
         }
-        let mut next = 0;
         let mut surface = Some(Surface::default());
-        let mut events: Vec<Arc<Event>> = Vec::new();
+        let (mut events, mut next) = (Events::default(), 0);
         for line in lines {
             self.lines += 1;
-            let before = events.len();
-            if let Err(problem) = read(&reader, &line, &mut next, &mut events) {
-                // A gap is told of once: the lines after it are counted on from it.
-                if let Problem::SeqGap { found: Some(found), .. } = problem {
-                    next = found;
-                    let _ = read(&reader, &line, &mut next, &mut events);
+            let problem = match read(&reader, &line, next) {
+                Ok(parsed) => {
+                    next += length(&parsed);
+                    surface.as_mut().and_then(|surface| fold(surface, &mut events, parsed).err())
                 }
-                events.truncate(before);
-                surface = None;
-                self.find(line.number, problem);
-            } else if let Some(folded) = &mut surface
-                && let Err(problem) = fold(folded, &events, before)
-            {
+                Err(problem) => {
+                    // A gap is told of once: the lines after it are counted on from it.
+                    if let Problem::SeqGap { found: Some(found), .. } = problem {
+                        next = found + read(&reader, &line, found).map_or(1, |parsed| length(&parsed));
+                    }
+                    Some(problem)
+                }
+            };
+            if let Some(problem) = problem {
                 surface = None;
                 self.find(line.number, problem);
             }
@@ -142,28 +139,32 @@ impl Checkup {
     }
 }
 
-fn read(
-    reader: &Reader<'_>,
-    line: &crate::log::Line,
-    next: &mut u64,
-    events: &mut Vec<Arc<Event>>,
-) -> Result<(), Problem> {
+fn read(reader: &Reader<'_>, line: &Line, next: u64) -> Result<Parsed, Problem> {
     let range = reader.range(line)?;
-    if !line.ended {
-        return Err(Problem::Unended);
-    }
-    let before = events.len();
-    line::parse(reader.text(), range, *next, events)?;
-    *next += (events.len() - before) as u64;
-    Ok(())
+    if line.ended { line::parse(reader.text(), range, next) } else { Err(Problem::Unended) }
 }
 
-fn fold(surface: &mut Surface, events: &[Arc<Event>], before: usize) -> Result<(), Problem> {
-    for event in &events[before..] {
-        let earlier = |seq: u64| Some(&**events.get(usize::try_from(seq).ok()?)?);
-        let plan =
-            surface.plan(event, earlier).map_err(|error| Problem::Misplaced { reason: error.to_string() })?;
-        surface.commit(event.seq(), plan);
+fn length(parsed: &Parsed) -> u64 {
+    match parsed {
+        Parsed::Event(_) => 1,
+        Parsed::Run(run) => run.len() as u64,
+    }
+}
+
+fn fold(surface: &mut Surface, events: &mut Events, parsed: Parsed) -> Result<(), Problem> {
+    match parsed {
+        Parsed::Run(run) => {
+            surface.pass(run.len() as u64);
+            events.push_run(run);
+        }
+        Parsed::Event(event) => {
+            let earlier = |seq: u64| events.get(usize::try_from(seq).ok()?);
+            let plan = surface
+                .plan(&event, earlier)
+                .map_err(|error| Problem::Misplaced { reason: error.to_string() })?;
+            surface.commit(event.seq(), plan);
+            events.push(event);
+        }
     }
     Ok(())
 }

@@ -4,9 +4,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::error::{Problem, ReadError};
-use crate::event::Event;
+use crate::events::Events;
 use crate::header::SessionHeader;
-use crate::line;
+use crate::line::{self, Parsed};
 use crate::surface::Surface;
 
 const ZSTD_MAGIC: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
@@ -17,7 +17,7 @@ pub struct SessionLog {
     /// Who the session is.
     pub header: SessionHeader,
     /// What happened; the event at index `n` has the number `n`.
-    pub events: Vec<Arc<Event>>,
+    pub events: Events,
     /// What is not part of the log any more, if its end is damaged.
     pub torn: Option<TornTail>,
     /// The number of the first event of each line after the header.
@@ -111,7 +111,7 @@ impl<'b> Reader<'b> {
         };
         let header = self.range(&first).and_then(|range| SessionHeader::parse(&self.text[range]));
         let header = header.map_err(|problem| first.error(problem))?;
-        let mut events: Vec<Arc<Event>> = Vec::new();
+        let mut events = Events::default();
         let mut surface = Surface::default();
         let mut starts = Vec::new();
         for line in lines {
@@ -129,29 +129,27 @@ impl<'b> Reader<'b> {
         Ok(SessionLog { header, events, torn: None, lines: starts })
     }
 
-    /// Reads one line; where it fails, no event of it stays.
-    fn admit(&self, line: &Line, surface: &mut Surface, events: &mut Vec<Arc<Event>>) -> Result<(), Problem> {
-        let before = events.len();
+    /// Reads one line; where it fails, nothing of it stays.
+    fn admit(&self, line: &Line, surface: &mut Surface, events: &mut Events) -> Result<(), Problem> {
         let range = self.range(line)?;
         if !line.ended {
             return Err(Problem::Unended);
         }
-        let read = line::parse(&self.text, range, before as u64, events);
-        let folded = read.and_then(|()| {
-            for index in before..events.len() {
-                let event = &events[index];
-                let earlier = |seq: u64| Some(&**events.get(usize::try_from(seq).ok()?)?);
+        match line::parse(&self.text, range, events.len() as u64)? {
+            Parsed::Run(run) => {
+                surface.pass(run.len() as u64);
+                events.push_run(run);
+            }
+            Parsed::Event(event) => {
+                let earlier = |seq: u64| events.get(usize::try_from(seq).ok()?);
                 let plan = surface
-                    .plan(event, earlier)
+                    .plan(&event, earlier)
                     .map_err(|source| Problem::Misplaced { reason: source.to_string() })?;
                 surface.commit(event.seq(), plan);
+                events.push(event);
             }
-            Ok(())
-        });
-        if folded.is_err() {
-            events.truncate(before);
         }
-        folded
+        Ok(())
     }
 
     /// The line as text, if it can be an object at all.

@@ -26,9 +26,9 @@ use tokio::task::spawn_blocking;
 
 use crate::closers::closers;
 use crate::event::Event;
+use crate::events::Events;
 use crate::header::SessionHeader;
 use crate::keys::{CREATED, DISPOSED, EVENT, FLUSH, PERSISTENCE};
-use crate::list::List;
 use crate::session::{Session, SessionEvent};
 use crate::storage::{Listed, Location, RawLog, Storage, StorageError, Stored};
 use crate::store::SessionStore;
@@ -91,7 +91,7 @@ pub struct StoredSession {
     /// Who it is.
     pub header: SessionHeader,
     /// Its events; an open turn is closed by the last ones.
-    pub events: List<Arc<Event>>,
+    pub events: Events,
     /// What is, or was, wrong with the end of the log, for people.
     pub torn: Option<String>,
     /// How many of the events close what was open.
@@ -458,7 +458,7 @@ impl StoredSession {
 
     /// What is stored, and what closes it.
     fn closed(stored: Stored) -> Self {
-        let mut events: List<Arc<Event>> = stored.events.into_iter().collect();
+        let mut events = stored.events;
         let closing = closers(&events);
         let closers = closing.len();
         for event in closing {

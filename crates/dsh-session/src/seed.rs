@@ -5,20 +5,21 @@ use std::sync::Arc;
 
 use dsh_llm::{Message, Role};
 
-use crate::event::Event;
+use crate::events::Events;
 use crate::json::object;
 use crate::payload::{AssistantMessage, Payload, RequestHeader, ToolResult};
 
 /// The events that a session starts with. An empty seed is a seed: its end is marked as well.
 #[derive(Clone, Debug, Default)]
 pub struct Seed {
-    pub(crate) events: Vec<Arc<Event>>,
+    pub(crate) events: Events,
 }
 
 impl Seed {
-    /// A seed of events that another log holds, shared and not copied.
-    pub fn new(events: impl IntoIterator<Item = Arc<Event>>) -> Self {
-        Self { events: events.into_iter().collect() }
+    /// A seed of events that another log holds, shared and not copied. Their numbers must be without a gap.
+    #[must_use]
+    pub fn new(events: Events) -> Self {
+        Self { events }
     }
 }
 

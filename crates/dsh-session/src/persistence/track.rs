@@ -176,7 +176,7 @@ impl Work {
             match storage.open(session.id())? {
                 Some(opened) => self.adopt(opened, session)?,
                 None => {
-                    let all: Vec<_> = events.iter().cloned().collect();
+                    let all: Vec<_> = events.iter().collect();
                     let writer = storage.create(session.header(), &all)?;
                     self.claim = Claim::Log { writer, next: all.len() as u64 };
                     return Ok(());
@@ -185,7 +185,7 @@ impl Work {
         }
         let Claim::Log { writer, next } = &mut self.claim else { return Ok(()) };
         let from = usize::try_from(*next).unwrap_or(usize::MAX);
-        let batch: Vec<_> = events.from(from).cloned().collect();
+        let batch: Vec<_> = events.from(from).collect();
         if !batch.is_empty() {
             writer.append(&batch)?;
             *next += batch.len() as u64;
@@ -230,8 +230,7 @@ impl Work {
         let torn = stored.torn.is_some();
         let session = StoredSession::closed(stored);
         if torn || session.closers > 0 {
-            let closing: Vec<_> =
-                session.events.from(session.events.len() - session.closers).cloned().collect();
+            let closing: Vec<_> = session.events.from(session.events.len() - session.closers).collect();
             writer.repair(&closing)?;
         }
         self.claim = Claim::Log { writer, next: session.events.len() as u64 };
