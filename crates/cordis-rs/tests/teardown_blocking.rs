@@ -17,30 +17,37 @@ const LIMIT: Duration = Duration::from_millis(200);
 
 /// Blocks threads until it is opened; counts those that wait and those that got through.
 #[derive(Clone, Default)]
-struct Gate(Arc<(Mutex<(bool, usize, usize)>, Condvar)>);
+struct Gate(Arc<(Mutex<Passage>, Condvar)>);
+
+#[derive(Default)]
+struct Passage {
+    open: bool,
+    came: usize,
+    passed: usize,
+}
 
 impl Gate {
     fn block(&self) {
         let (state, changed) = &*self.0;
         let mut state = state.lock().unwrap();
-        state.1 += 1;
-        while !state.0 {
+        state.came += 1;
+        while !state.open {
             state = changed.wait(state).unwrap();
         }
-        state.2 += 1;
+        state.passed += 1;
     }
 
     fn waiting(&self) -> usize {
-        self.0.0.lock().unwrap().1
+        self.0.0.lock().unwrap().came
     }
 
     fn open(&self) {
-        self.0.0.lock().unwrap().0 = true;
+        self.0.0.lock().unwrap().open = true;
         self.0.1.notify_all();
     }
 
     async fn passed(&self, count: usize) {
-        while self.0.0.lock().unwrap().2 < count {
+        while self.0.0.lock().unwrap().passed < count {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     }
