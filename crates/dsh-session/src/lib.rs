@@ -20,6 +20,7 @@ mod closers;
 mod data;
 mod error;
 mod event;
+mod finite;
 mod fold;
 mod fork;
 mod header;
