@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use dsh_llm::{Message, Role};
+use dsh_llm::{Message, Role, Source};
 
 use crate::event::Event;
 use crate::json::object;
@@ -70,7 +70,12 @@ pub(crate) fn check_message(kind: &str, message: &Message) -> Result<(), String>
     if message.role != role {
         return Err(format!("the message of a `{kind}` must not have the role {:?}", message.role));
     }
-    Ok(())
+    match &message.source {
+        Source::Other(source) if source["kind"] == "" => {
+            Err("the source of a message needs a kind".to_owned())
+        }
+        _ => Ok(()),
+    }
 }
 
 #[derive(serde::Deserialize)]
