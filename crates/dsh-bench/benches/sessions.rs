@@ -29,7 +29,11 @@ fn append(c: &mut Criterion) {
     let store = SessionStore::new();
     let seen = Arc::new(AtomicU64::new(0));
     let count = seen.clone();
-    app.on(EVENT).run(move |told: &SessionEvent| drop(count.fetch_add(told.event.seq(), Relaxed))).unwrap();
+    app.on(EVENT)
+        .run(move |told: &SessionEvent| {
+            count.fetch_add(told.event.seq(), Relaxed);
+        })
+        .unwrap();
     let mut session = observed(&app, &store);
     alone(
         c,

@@ -54,5 +54,5 @@ pub fn long_session(count: usize) -> (SessionHeader, Vec<Arc<Event>>) {
         add(NewEvent::new(&StepEnd { turn, step: 1 }).unwrap());
         add(NewEvent::new(&TurnEnd { turn, reason: TurnEndReason::Completed {} }).unwrap());
     }
-    ((**session.header()).clone(), session.events().iter().cloned().collect())
+    ((**session.header()).clone(), session.events().iter().collect())
 }

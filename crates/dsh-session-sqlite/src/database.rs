@@ -64,7 +64,6 @@ impl Database {
         Self { place, journal, busy_timeout, state: Mutex::new(State::Unopened) }
     }
 
-
     /// Reads in one snapshot; none if there is no database yet.
     pub(crate) fn read<R>(
         &self,

@@ -78,7 +78,7 @@ pub(crate) fn whole(id: &str, rows: &[TakenRow]) -> Result<Scan, StorageError> {
     let mut surface = Surface::default();
     let place_all = |events: &[Arc<Event>], from: usize| {
         for event in &events[from..] {
-            let earlier = |seq: u64| Some(&**events.get(usize::try_from(seq).ok()?)?);
+            let earlier = |seq: u64| events.get(usize::try_from(seq).ok()?).cloned();
             let plan = surface
                 .plan(event, earlier)
                 .map_err(|source| Problem::Misplaced { reason: source.to_string() })?;

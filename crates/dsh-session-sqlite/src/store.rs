@@ -81,7 +81,12 @@ struct Found {
 impl Found {
     fn stored(self) -> Stored {
         let torn = self.scan.torn.map(|torn| torn.describe());
-        Stored { header: self.row.header, events: self.scan.events, torn, revision: self.revision }
+        Stored {
+            header: self.row.header,
+            events: self.scan.events.into_iter().collect(),
+            torn,
+            revision: self.revision,
+        }
     }
 }
 

@@ -22,6 +22,7 @@ mod data;
 mod error;
 mod event;
 mod events;
+mod finite;
 mod fold;
 mod fork;
 mod header;

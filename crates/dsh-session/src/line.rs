@@ -25,7 +25,7 @@ struct Envelope<'a> {
     seq: Option<&'a RawValue>,
     #[serde(borrow)]
     time: Option<&'a RawValue>,
-    #[serde(borrow)]
+    #[serde(borrow, default, deserialize_with = "present")]
     data: Option<&'a RawValue>,
     #[serde(borrow, default, rename = "surfaceOp", deserialize_with = "present")]
     surface_op: Option<&'a RawValue>,

@@ -55,9 +55,8 @@ pub fn event_from_parts(parts: EventParts<'_>) -> Result<Event, Problem> {
 pub fn unpack_row(kind: &str, seq0: u64, time0: i64, data: &str) -> Result<Vec<Arc<Event>>, Problem> {
     let row = packed::row_kind(kind)
         .ok_or_else(|| Problem::BadRow { reason: format!("`{kind}` is no type of a packed row") })?;
-    let mut events = Vec::new();
-    packed::unpack(row, seq0, time0, data, &mut events)?;
-    Ok(events)
+    let run = packed::run(row, seq0, time0, data)?;
+    Ok((0..run.len()).filter_map(|at| run.get(at)).collect())
 }
 
 impl SessionHeader {

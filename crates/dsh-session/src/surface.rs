@@ -8,6 +8,7 @@ use crate::error::SurfaceError;
 use crate::event::Event;
 use crate::events::Events;
 use crate::json::same_json;
+use crate::seed::without_lone_surrogates;
 
 /// What an event does to the conversation that the model sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -249,7 +250,8 @@ fn check_sources(event: &Event) -> Result<(), SurfaceError> {
 /// Whether two tool results differ in nothing but what their blocks hold, numbers compared as numbers.
 fn same_but_for_content(shadowed: &Event, event: &Event) -> bool {
     let parts = |event: &Event| {
-        let mut data: serde_json::Value = serde_json::from_str(event.data.get()).ok()?;
+        let text = without_lone_surrogates(event.data.get());
+        let mut data: serde_json::Value = serde_json::from_str(&text).ok()?;
         let block = data.get_mut("message")?.get_mut("content")?.get_mut(0)?;
         *block.get_mut("content")? = serde_json::Value::Null;
         Some(data)

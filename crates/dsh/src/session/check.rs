@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
 use clap::ColorChoice;
-use dsh_session::{Checkup, Verdict};
+use dsh_session::{Checkup, StorageError, Verdict};
 use serde_json::{Value, json};
 
 use super::place::Place;
@@ -88,11 +88,13 @@ fn logs_of(path: &Path) -> Result<Vec<PathBuf>, Failure> {
 
 fn look(path: &Path) -> Result<Checkup, String> {
     let bytes = fs::read(path).map_err(|error| error.to_string())?;
-    if dsh_session_jsonl::is_compressed(&bytes) {
-        let decoded = dsh_session_jsonl::decode(&bytes, MAX_LOG_BYTES).map_err(|error| error.to_string())?;
-        return Ok(Checkup::of(&decoded.text, decoded.whole));
-    }
-    Ok(Checkup::of(&bytes, 0))
+    let shown = path.display().to_string();
+    let unpacked = dsh_session_jsonl::unpack(&shown, &bytes, MAX_LOG_BYTES).map_err(|error| match error {
+        // It names a session that is not known yet.
+        StorageError::Corrupt { what, .. } => what,
+        other => other.to_string(),
+    })?;
+    Ok(Checkup::of(&unpacked.text, unpacked.whole))
 }
 
 fn told(

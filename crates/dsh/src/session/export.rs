@@ -51,7 +51,8 @@ fn written(stored: &Stored, pack: bool) -> anyhow::Result<String> {
     let mut text =
         stored.header.to_line().map_err(|reason| anyhow!("the header cannot be written: {reason}"))?;
     text.push('\n');
-    for row in rows(&stored.events, pack) {
+    let events: Vec<_> = stored.events.iter().collect();
+    for row in rows(&events, pack) {
         row.write_line(&mut text);
     }
     Ok(text)

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, anyhow};
-use dsh_session::{List, Seed, Session, SessionHeader, fork_prefix};
+use dsh_session::{Seed, Session, SessionHeader, fork_prefix};
 use serde_json::json;
 
 use super::place::Place;
@@ -16,8 +16,7 @@ use crate::visible::visible;
 pub(crate) fn fork(place: &Place, args: &SessionForkArgs) -> Result<Exit, Failure> {
     let storage = place.open()?;
     let parent = stored(&*storage, &args.id, place)?;
-    let events: List<_> = parent.events.into_iter().collect();
-    let inherited = fork_prefix(&args.id, &events, args.at).map_err(Failure::bad_input)?;
+    let inherited = fork_prefix(&args.id, &parent.events, args.at).map_err(Failure::bad_input)?;
     let id = args.name.clone().unwrap_or_else(|| format!("session-{}", uuid::Uuid::new_v4()));
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
     let mut header = SessionHeader::new(&id, u64::try_from(now).unwrap_or_default());
@@ -27,7 +26,7 @@ pub(crate) fn fork(place: &Place, args: &SessionForkArgs) -> Result<Exit, Failur
     let count = inherited.len();
     let child = Session::new(header, Some(Seed::new(inherited)))
         .map_err(|error| Failure::bad_input(anyhow!(error)))?;
-    let events: Vec<_> = child.events().iter().cloned().collect();
+    let events: Vec<_> = child.events().iter().collect();
     drop(storage.create(child.header(), &events).map_err(unreadable)?);
     let path = storage.locate(child.header()).map(|location| match location {
         dsh_session::Location::Jsonl { path } => path.display().to_string(),

@@ -47,8 +47,12 @@ impl Place {
 
 #[cfg(feature = "sqlite")]
 fn database(path: &Path) -> Result<Box<dyn Storage>, Failure> {
-    let config = dsh_session_sqlite::Config::new(path);
-    Ok(Box::new(dsh_session_sqlite::SqliteStorage::open(config)?))
+    let name = path.to_str().ok_or_else(|| {
+        let path = visible(&path.display().to_string());
+        Failure::bad_input(anyhow!("the database {path} has a name that is no text: rename it"))
+    })?;
+    let config = dsh_session_sqlite::Config::new(name);
+    Ok(Box::new(dsh_session_sqlite::SqliteStore::new(&config)?))
 }
 
 #[cfg(not(feature = "sqlite"))]

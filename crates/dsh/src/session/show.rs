@@ -33,7 +33,7 @@ pub(crate) fn show(place: &Place, args: &SessionShowArgs, color: ColorChoice) ->
     let mut view = View { out: &mut out, paint, full: args.full, events: args.events };
     view.session(&stored).context(UNWRITTEN)?;
     for event in &stored.events {
-        view.event(event).map_err(|error| match error.downcast::<io::Error>() {
+        view.event(&event).map_err(|error| match error.downcast::<io::Error>() {
             Ok(error) => Failure::from(anyhow!(error).context(UNWRITTEN)),
             Err(error) => Failure::bad_input(error),
         })?;
@@ -157,7 +157,7 @@ impl<W: Write> View<'_, W> {
     }
 
     fn end(&mut self, stored: &Stored) -> io::Result<()> {
-        match closers(&stored.events.iter().cloned().collect()).len() {
+        match closers(&stored.events).len() {
             0 => Ok(()),
             count => writeln!(
                 self.out,
