@@ -123,6 +123,12 @@ impl Events {
         Iter { events: self, front, back: self.len, front_segment: at(front), back_segment: at(self.len) }
     }
 
+    /// All of them in a list of their own.
+    #[must_use]
+    pub fn to_vec(&self) -> Vec<Arc<Event>> {
+        self.iter().collect()
+    }
+
     /// The first `count` events, as cheap as a clone where that is all of them.
     #[must_use]
     pub fn first_n(&self, count: usize) -> Self {
