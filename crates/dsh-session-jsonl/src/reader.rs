@@ -79,6 +79,8 @@ pub struct Unpacked<'b> {
     pub text: Cow<'b, [u8]>,
     /// How many bytes of it cannot have been cut.
     pub whole: usize,
+    /// Where in the file a frame begins that was cut while it was written, in bytes.
+    pub cut_frame: Option<usize>,
 }
 
 /// The text of a log's file, compressed or not, for those who look at it line by line. It may be `max_bytes` long.
@@ -88,7 +90,7 @@ pub struct Unpacked<'b> {
 pub fn unpack<'b>(path: &str, bytes: &'b [u8], max_bytes: u64) -> Result<Unpacked<'b>, StorageError> {
     let compression = if bytes.starts_with(&frames::MAGIC) { Compression::Zstd } else { Compression::None };
     let text = Text::of(Source { id: "", path }, bytes, compression, max_bytes)?;
-    Ok(Unpacked { text: text.bytes, whole: text.whole })
+    Ok(Unpacked { text: text.bytes, whole: text.whole, cut_frame: text.cut })
 }
 
 /// The log's text without what is cut off at its end; what cannot be read of it stays.

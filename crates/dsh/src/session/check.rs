@@ -86,7 +86,20 @@ fn logs_of(path: &Path) -> Result<Vec<PathBuf>, Failure> {
     Ok(logs)
 }
 
-fn look(path: &Path) -> Result<Checkup, String> {
+/// What there is to say of a log's file.
+struct Checked {
+    checkup: Checkup,
+    /// Where a frame begins that was cut, and how many bytes there are of it.
+    cut_frame: Option<(usize, usize)>,
+}
+
+impl Checked {
+    fn is_sound(&self) -> bool {
+        matches!(self.checkup.verdict, Verdict::Sound | Verdict::Open { .. }) && self.cut_frame.is_none()
+    }
+}
+
+fn look(path: &Path) -> Result<Checked, String> {
     let bytes = fs::read(path).map_err(|error| error.to_string())?;
     let shown = path.display().to_string();
     let unpacked = dsh_session_jsonl::unpack(&shown, &bytes, MAX_LOG_BYTES).map_err(|error| match error {
@@ -94,18 +107,19 @@ fn look(path: &Path) -> Result<Checkup, String> {
         StorageError::Corrupt { what, .. } => what,
         other => other.to_string(),
     })?;
-    Ok(Checkup::of(&unpacked.text, unpacked.whole))
+    let checkup = Checkup::of(&unpacked.text, unpacked.whole);
+    Ok(Checked { checkup, cut_frame: unpacked.cut_frame.map(|at| (at, bytes.len() - at)) })
 }
 
 fn told(
     out: &mut impl Write,
     paint: Paint,
     path: &Path,
-    checked: &Result<Checkup, String>,
+    checked: &Result<Checked, String>,
 ) -> io::Result<()> {
     let path = visible(&path.display().to_string());
-    let checkup = match checked {
-        Ok(checkup) => checkup,
+    let Checked { checkup, cut_frame } = match checked {
+        Ok(checked) => checked,
         Err(error) => {
             return writeln!(
                 out,
@@ -115,7 +129,10 @@ fn told(
             );
         }
     };
-    let (colour, verdict) = verdict(&checkup.verdict);
+    let (colour, verdict) = match (&checkup.verdict, cut_frame) {
+        (Verdict::Sound | Verdict::Open { .. }, Some(_)) => (Colour::Yellow, CUT.to_owned()),
+        (verdict, _) => of_verdict(verdict),
+    };
     let (lines, events) = (checkup.lines, checkup.events);
     writeln!(out, "{path}: {} ({lines} lines, {events} events)", paint.with(colour, verdict))?;
     for finding in &checkup.findings {
@@ -123,6 +140,13 @@ fn told(
     }
     if checkup.more_findings > 0 {
         writeln!(out, "    and {} more", checkup.more_findings)?;
+    }
+    if let Some((at, bytes)) = cut_frame {
+        let kept = checkup.events;
+        writeln!(
+            out,
+            "    byte {at}: the last frame was cut after {bytes} bytes; a resume keeps the {kept} whole events and writes what is left of it again"
+        )?;
     }
     if let (Verdict::Torn { line, bytes, closers }, Some(header)) = (&checkup.verdict, &checkup.header) {
         let created = moment(i64::try_from(header.created_at_ms).unwrap_or(i64::MAX));
@@ -135,22 +159,24 @@ fn told(
     Ok(())
 }
 
-fn verdict(verdict: &Verdict) -> (Colour, String) {
+const CUT: &str = "cut at its end; it can be resumed";
+
+fn of_verdict(verdict: &Verdict) -> (Colour, String) {
     match verdict {
         Verdict::Sound => (Colour::Green, "sound".to_owned()),
         Verdict::Open { closers } => {
             (Colour::Yellow, format!("sound, its last turn is open (a resume adds {closers} events)"))
         }
-        Verdict::Torn { .. } => (Colour::Yellow, "cut at its end; it can be resumed".to_owned()),
+        Verdict::Torn { .. } => (Colour::Yellow, CUT.to_owned()),
         Verdict::Unsupported => (Colour::Red, "made by something that this build does not know".to_owned()),
         _ => (Colour::Red, "damaged; it cannot be resumed".to_owned()),
     }
 }
 
-fn described(path: &Path, checked: &Result<Checkup, String>) -> Value {
+fn described(path: &Path, checked: &Result<Checked, String>) -> Value {
     match checked {
         Err(error) => json!({ "path": path, "verdict": "unreadable", "error": error }),
-        Ok(checkup) => {
+        Ok(Checked { checkup, cut_frame }) => {
             let (verdict, detail) = match &checkup.verdict {
                 Verdict::Sound => ("sound", json!({})),
                 Verdict::Open { closers } => ("open", json!({ "closers": closers })),
@@ -174,6 +200,8 @@ fn described(path: &Path, checked: &Result<Checkup, String>) -> Value {
                 "events": checkup.events,
                 "findings": findings,
                 "moreFindings": checkup.more_findings,
+                "cutFrameAtByte": cut_frame.map(|(at, _)| at),
+                "canResume": checkup.verdict.can_resume(),
             })
         }
     }
