@@ -3,7 +3,8 @@
 //! **Invariants**
 //! 1. The number of an event is its place: contiguous from 0, never used again.
 //! 2. A refused append changes nothing.
-//! 3. Appends are one at a time: a second thread waits for its turn, an observer of the same session is refused.
+//! 3. Appends are one at a time: a second thread waits for its turn, an observer of the same session is refused. The
+//!    announcement takes a turn too.
 //! 4. No lock of the state is held while observers run; who appends holds only the turn.
 //!
 //! **Lock order** turn → state.
@@ -36,10 +37,11 @@ pub struct Session {
     attachment: OnceLock<Attachment>,
 }
 
-/// Whose turn it is to append.
+/// Whose turn it is to append, or to tell that the session is there.
 #[derive(Default)]
 struct Turn {
     appending: Cell<bool>,
+    announcing: Cell<bool>,
     /// A detach was asked for meanwhile.
     detach: Cell<bool>,
 }
@@ -206,9 +208,7 @@ impl Session {
         let done = Ends(&turn);
         let result = self.append_in_turn(new);
         drop(done);
-        if turn.detach.take() {
-            self.detach_now();
-        }
+        self.detach_if_asked(&turn);
         result
     }
 
@@ -250,12 +250,25 @@ impl Session {
         self.attachment.get()
     }
 
-    /// Leaves its store, once; inside of an append, when that is over.
+    /// Tells that the session is in its store. It stays there until all have heard.
+    pub(crate) fn announcing<R>(self: &Arc<Self>, announce: impl FnOnce() -> R) -> R {
+        let turn = self.turn.lock();
+        turn.announcing.set(true);
+        let result = announce();
+        turn.announcing.set(false);
+        self.detach_if_asked(&turn);
+        result
+    }
+
+    /// Leaves its store, once; inside of an append or of its announcement, when that is over.
     pub(crate) fn detach(self: &Arc<Self>) {
         let turn = self.turn.lock();
-        if turn.appending.get() {
-            turn.detach.set(true);
-        } else {
+        turn.detach.set(true);
+        self.detach_if_asked(&turn);
+    }
+
+    fn detach_if_asked(self: &Arc<Self>, turn: &Turn) {
+        if !turn.appending.get() && !turn.announcing.get() && turn.detach.take() {
             self.detach_now();
         }
     }

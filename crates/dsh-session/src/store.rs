@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use cordis::{BoxError, Context, Effect, Inactive};
+use cordis::{BoxError, Context, Effect, Inactive, ScopeKey};
 use dashmap::DashMap;
 use dashmap::mapref::entry::Entry as Slot;
 use thiserror::Error;
@@ -180,7 +180,7 @@ impl SessionStore {
             }
         };
         announced.store(true, Relaxed);
-        if let Err(source) = ctx.announce(CREATED, session) {
+        if let Err(source) = session.announcing(|| ctx.announce(CREATED, session)) {
             effect.cancel();
             return Err(CreateError::Refused { id, source });
         }
@@ -241,7 +241,7 @@ impl SessionStore {
         let Some(at) = session.attachment().filter(|_| self.is_live(session)) else {
             return Err(FlushError::NotLive { id: id() });
         };
-        let heard = at.ctx.listeners(FLUSH) > 0;
+        let heard = is_heard(at);
         match at.ctx.parallel(FLUSH, session).await {
             Ok(()) => Ok(heard),
             Err(failures) => match failures.causes.into_iter().next() {
@@ -316,6 +316,17 @@ impl SessionStore {
             }
         }
     }
+}
+
+/// Whether somebody hears that a session is to be flushed.
+fn is_heard(at: &Attachment) -> bool {
+    if at.ctx.listeners(FLUSH) > 0 {
+        return true;
+    }
+    // A context counts what is registered in its own scope.
+    let scopes = at.owner.as_ref().map(ScopeKey::chain).unwrap_or_default();
+    let heard = |scope: &ScopeKey| at.ctx.scope_for(scope).is_ok_and(|it| it.context().listeners(FLUSH) > 0);
+    scopes.iter().any(heard)
 }
 
 impl Default for SessionStore {
