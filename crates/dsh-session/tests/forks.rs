@@ -223,7 +223,7 @@ async fn what_a_running_parent_had_begun_comes_before_the_last_mark_of_the_child
     let child = house.fork(None, "x").unwrap();
     child.append(raw("compaction/start", r#"{"compactionId":"own","turn":null}"#)).unwrap();
     let events = child.events();
-    let mark = events.iter().filter(|event| event.kind() == EndSeed::TYPE).last().unwrap().seq();
+    let mark = events.iter().rfind(|event| event.kind() == EndSeed::TYPE).unwrap().seq();
     let begun: Vec<_> = events
         .iter()
         .filter(|event| event.kind() == "compaction/start")
