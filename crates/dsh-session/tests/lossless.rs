@@ -197,7 +197,7 @@ fn data_of_any_depth_is_appended_compared_read_written_and_dropped() {
         let session = session();
         let event = session.append(raw("x/y", &deep)).unwrap();
         let held = session.events();
-        let same: &Event = held.get(0).unwrap();
+        let same: &Event = &held.get(0).unwrap();
         assert!(&*event == same && event.clone().data() == event.data());
         let line = event.to_line().replace("\"data\"", "\"ignorable\":true,\"data\"");
         assert_eq!(events(&[&line])[0].data(), event.data());

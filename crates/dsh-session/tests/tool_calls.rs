@@ -10,7 +10,7 @@ use support::{events, refused};
 
 fn calls(lines: &[String]) -> Vec<LoggedCall> {
     let lines: Vec<_> = lines.iter().map(String::as_str).collect();
-    tool_calls(&events(&lines)).unwrap()
+    tool_calls(&events(&lines).into_iter().collect()).unwrap()
 }
 
 fn texts(lines: &[String]) -> Vec<Option<String>> {
@@ -90,7 +90,7 @@ fn a_malformed_call_is_named() {
         (call(0, "c").replace(r#""{not json""#, "{}"), "invalid type"),
         (r#"{"type":"tool/call","seq":0,"time":1,"data":[1,1,"c","bash",""]}"#.to_owned(), "object"),
     ] {
-        let error = tool_calls(&events(&[&line])).expect_err(&line);
+        let error = tool_calls(&events(&[&line]).into_iter().collect()).expect_err(&line);
         assert_eq!((error.kind.as_str(), error.seq), ("tool/call", 0));
         assert!(error.to_string().contains(name), "{error} should name {name}");
     }

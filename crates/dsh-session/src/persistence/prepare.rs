@@ -60,7 +60,7 @@ fn prepare(
     work: &mut super::Work,
 ) -> Result<Option<Preparation>, PersistError> {
     let Some(stored) = work.open_closed(&*inner.storage)? else { return Ok(None) };
-    let seed = Seed::new(stored.events.clone());
+    let seed = Seed::from(stored.events.clone());
     let session = Session::new(stored.header, Some(seed))
         .map_err(|source| PersistError::Seed { id: track.id().to_owned(), source })?;
     if !track.reserve(&session) {
