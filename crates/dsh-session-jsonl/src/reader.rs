@@ -109,6 +109,8 @@ impl<'b> Text<'b> {
     ) -> Result<Self, StorageError> {
         match compression {
             Compression::None if bytes.len() as u64 > max_bytes => Err(source.too_long(max_bytes)),
+            // Without its newline the header may be the beginning of another one.
+            Compression::None if !bytes.contains(&b'\n') => Err(source.corrupt("it has no whole header")),
             Compression::None => Ok(Self { bytes: bytes.into(), whole: 0, cut: None }),
             Compression::Zstd => Self::unpacked(source, bytes, max_bytes),
         }

@@ -1,5 +1,6 @@
 //! The store: finds, reads, lists, makes and takes logs.
 
+use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use dsh_session::{
 use crate::config::{Config, Fsync};
 use crate::disk::{Access, Disk, DiskFile, RealDisk};
 use crate::lock::Lock;
-use crate::lookup::{Root, place, read_header};
+use crate::lookup::{self, Root, place, read_header};
 use crate::path;
 use crate::reader::{self, Decoded, Source, Torn};
 use crate::revision;
@@ -187,6 +188,7 @@ impl Storage for JsonlStorage {
     fn list(&self) -> Result<Vec<Listed>, StorageError> {
         let root = self.root();
         let mut listed = Vec::new();
+        let mut logs = HashMap::new();
         for log in root.all()? {
             let failed = |error: io::Error| StorageError::io(format!("read `{}`", log.display()), error);
             let mut file = match self.disk.open(&log, Access::Read) {
@@ -197,6 +199,9 @@ impl Storage for JsonlStorage {
             let stat = file.stat().map_err(failed)?;
             if let Some(header) = read_header(&mut *file, &log, self.config.compression)? {
                 root.check_place(&log, &header)?;
+                if let Some(first) = logs.insert(header.id.clone(), log.clone()) {
+                    return Err(lookup::stored_twice(&header.id, &first, &log));
+                }
                 listed.push(Listed { header, revision: revision::of(&stat) });
             }
         }
