@@ -9,7 +9,7 @@ use dsh_session::{
     Event, Listed, Location, Opened, RawLog, SessionHeader, Storage, StorageError, Stored, Writer,
 };
 
-use crate::config::{Config, Fsync};
+use crate::config::Config;
 use crate::disk::{Access, Disk, DiskFile, RealDisk};
 use crate::lock::Lock;
 use crate::lookup::{self, Root, place, read_header};
@@ -124,12 +124,30 @@ impl JsonlStorage {
                 Err(error) => return Err(failed(error)),
             }
         }
-        // The two above were maybe made by somebody who stopped before they were durable.
-        let above = folder.ancestors().skip(1).take(missing.len().max(2));
-        for folder in above.filter(|_| self.config.fsync == Fsync::Always) {
-            self.disk.sync_folder(folder).map_err(failed)?;
-        }
-        Ok(())
+        self.sync_above(folder, missing.len()).map_err(failed)
+    }
+}
+
+impl JsonlStorage {
+    /// Forces the names of a folder and of so many above it onto the disk, but no fewer than two: those were maybe made by
+    /// somebody who stopped before they were durable.
+    fn sync_above(&self, folder: &Path, count: usize) -> io::Result<()> {
+        let style = Style::of(&self.config);
+        folder
+            .ancestors()
+            .skip(1)
+            .take(count.max(2))
+            .try_for_each(|folder| style.sync_folder(&*self.disk, folder))
+    }
+
+    /// Forces what was read onto the disk: its writer may have stopped before it had done so, and what is added is only as
+    /// durable as what is before it.
+    fn settle(&self, log: &Path, file: &mut dyn DiskFile) -> io::Result<()> {
+        let folder = log.parent().unwrap_or(log);
+        let style = Style::of(&self.config);
+        style.sync(file)?;
+        style.sync_folder(&*self.disk, folder)?;
+        self.sync_above(folder, 0)
     }
 }
 
@@ -161,10 +179,11 @@ impl Storage for JsonlStorage {
         }
         let length = snapshot.bytes.len() as u64;
         let (stored, torn) = self.decode(id, snapshot)?;
-        let file = self
-            .disk
-            .open(&path, Access::Append)
-            .map_err(|error| StorageError::io(format!("open `{}`", path.display()), error))?;
+        let settled = self.disk.open(&path, Access::Append).and_then(|mut file| {
+            self.settle(&path, &mut *file)?;
+            Ok(file)
+        });
+        let file = settled.map_err(|error| StorageError::io(format!("open `{}`", path.display()), error))?;
         let writer = LogWriter {
             disk: self.disk.clone(),
             style: Style::of(&self.config),

@@ -1,6 +1,8 @@
 //! What the tests of the store share.
 #![allow(dead_code, reason = "each test uses a part")]
 
+pub(crate) mod faulty;
+
 use std::fs;
 use std::io::{Cursor, Read as _};
 use std::path::{Path, PathBuf};
