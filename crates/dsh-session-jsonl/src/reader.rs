@@ -63,7 +63,7 @@ pub fn decode(
     // What comes behind the first problem is not looked at, so it is not that what is malformed.
     let end = match &read {
         Ok(log) => log.torn.as_ref().map_or(usize::MAX, |torn| torn.line),
-        Err(error) => error.line,
+        Err(error) => error.line + 1,
     };
     if let Some(malformed) = current.malformed.filter(|malformed| malformed.line < end) {
         return Err(source.corrupt(format!("line {}: {}", malformed.line, malformed.what)));
