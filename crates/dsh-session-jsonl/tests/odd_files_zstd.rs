@@ -33,8 +33,11 @@ fn lines(lines: &[&str]) -> String {
     lines.iter().map(|line| format!("{line}\n")).collect()
 }
 
+/// A name, the file, what is read of it, and how many sessions are listed.
+type Row<'a> = (&'a str, Vec<u8>, Read, Result<usize, ()>);
+
 #[track_caller]
-fn check(rows: &[(&str, Vec<u8>, Read, Result<usize, ()>)]) {
+fn check(rows: &[Row<'_>]) {
     for (name, bytes, expected, listed) in rows {
         let root = tempfile::tempdir().unwrap();
         put(root.path(), Compression::Zstd, bytes);
