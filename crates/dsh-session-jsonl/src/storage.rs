@@ -55,7 +55,8 @@ impl JsonlStorage {
             what: format!("the root `{}` of the sessions cannot be used", config.root.display()),
             source: Some(error.into()),
         };
-        let root = std::path::absolute(&config.root).map_err(unusable)?;
+        // An empty path is the folder that the process is in.
+        let root = std::path::absolute(Path::new(".").join(&config.root)).map_err(unusable)?;
         match disk.list(&root) {
             Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}

@@ -4,10 +4,14 @@
 mod support;
 
 use std::fs;
+use std::io::Write as _;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use dsh_session::{SessionHeader, Storage as _, StorageError};
 use dsh_session_jsonl::{Compression, JsonlStorage};
+use support::faulty::FaultyDisk;
 use support::{BOTH, HEADER, config, file_name, frame, header, log_path, message, note, notes, put, quick};
 
 fn line(header: &SessionHeader, compression: Compression) -> Vec<u8> {
@@ -257,4 +261,51 @@ fn a_log_that_is_written_to_is_read_as_it_was_at_one_moment() {
             }
         }
     });
+}
+
+// spec: session/S99
+#[test]
+fn a_log_that_changes_while_it_is_read_is_read_again() {
+    for compression in BOTH {
+        let (root, disk) = (tempfile::tempdir().unwrap(), FaultyDisk::default());
+        let all = notes(3);
+        let writer = quick(root.path(), compression).create(&header(), &all[..1]).unwrap();
+        let (writer, seen) = (Mutex::new(writer), AtomicUsize::new(1));
+        let events = all.clone();
+        disk.meddle(2, move || {
+            let next = seen.fetch_add(1, Ordering::Relaxed);
+            writer.lock().unwrap().append(&events[next..=next]).unwrap();
+        });
+        let store = JsonlStorage::open_on(config(root.path(), compression), Arc::new(disk)).unwrap();
+        let stored = store.read("t").unwrap().unwrap();
+        assert_eq!(stored.events, all);
+        assert_eq!(Some(stored.revision), store.revision("t").unwrap());
+    }
+}
+
+// spec: session/S99
+#[test]
+fn a_log_that_is_replaced_while_it_is_read_is_read_again() {
+    let (root, disk) = (tempfile::tempdir().unwrap(), FaultyDisk::default());
+    drop(quick(root.path(), Compression::None).create(&header(), &notes(1)).unwrap());
+    let (path, other) = (log_path(root.path(), Compression::None), root.path().join("other"));
+    let text = fs::read_to_string(&path).unwrap().replace("\"n\":0", "\"n\":7");
+    fs::write(&other, text).unwrap();
+    let target = path.clone();
+    disk.meddle(1, move || fs::rename(&other, &target).unwrap());
+    let store = JsonlStorage::open_on(config(root.path(), Compression::None), Arc::new(disk)).unwrap();
+    assert_eq!(store.read("t").unwrap().unwrap().events[0].data().get(), "{\"n\":7}");
+}
+
+// spec: session/S99
+#[test]
+fn a_log_that_never_holds_still_is_an_error_and_not_a_wait_for_ever() {
+    let (root, disk) = (tempfile::tempdir().unwrap(), FaultyDisk::default());
+    drop(quick(root.path(), Compression::None).create(&header(), &notes(1)).unwrap());
+    let path = log_path(root.path(), Compression::None);
+    disk.meddle(usize::MAX, move || {
+        fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(b" ").unwrap();
+    });
+    let store = JsonlStorage::open_on(config(root.path(), Compression::None), Arc::new(disk)).unwrap();
+    assert!(matches!(store.read("t"), Err(StorageError::Stale { .. })));
 }

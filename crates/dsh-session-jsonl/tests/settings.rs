@@ -67,3 +67,14 @@ fn a_root_that_is_no_folder_is_refused_when_the_store_opens() {
     assert!(matches!(error, StorageError::Place { source: Some(_), .. }));
     assert!(message(&error).contains(root.to_str().unwrap()));
 }
+
+// spec: session/S89
+#[test]
+fn a_relative_root_is_taken_from_the_folder_that_the_process_is_in_when_it_opens() {
+    let here = std::env::current_dir().unwrap();
+    for (root, expected) in [("", here.clone()), ("rel/x", here.join("rel/x")), ("/abs", "/abs".into())] {
+        let path = expected.join("_no-cwd/t/session.jsonl.zstd");
+        let store = JsonlStorage::open(Config::new(root)).unwrap();
+        assert_eq!(store.locate(&header()), Some(dsh_session::Location::Jsonl { path }));
+    }
+}

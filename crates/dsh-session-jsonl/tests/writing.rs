@@ -154,7 +154,7 @@ fn an_empty_batch_writes_nothing_and_a_wrong_number_is_refused() {
     }
 }
 
-// spec: design/P8
+// spec: session/S101, design/P8
 #[test]
 fn a_second_writer_in_the_same_process_is_refused_until_the_first_has_gone() {
     for compression in BOTH {

@@ -36,7 +36,11 @@ struct State {
     /// Names that are not on the disk yet.
     names: Vec<Name>,
     stashed: usize,
+    /// What somebody else does right after each read of a file, so many times.
+    meddler: Option<(usize, Meddler)>,
 }
+
+type Meddler = Arc<dyn Fn() + Send + Sync>;
 
 struct Name {
     path: PathBuf,
@@ -50,6 +54,11 @@ impl FaultyDisk {
         let mut state = self.state();
         state.next = Some((calls, fault));
         state.length = length;
+    }
+
+    /// Lets somebody else do something right after each of the next reads.
+    pub(crate) fn meddle(&self, times: usize, meddler: impl Fn() + Send + Sync + 'static) {
+        self.state().meddler = Some((times, Arc::new(meddler)));
     }
 
     pub(crate) fn heal(&self) {
@@ -209,7 +218,18 @@ struct FaultyFile {
 
 impl DiskFile for FaultyFile {
     fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
-        self.real.read_at(offset, buffer)
+        let count = self.real.read_at(offset, buffer)?;
+        let meddler = match &mut self.disk.state().meddler {
+            Some((times, meddler)) if *times > 0 => {
+                *times -= 1;
+                Some(meddler.clone())
+            }
+            _ => None,
+        };
+        if let Some(meddler) = meddler {
+            meddler();
+        }
+        Ok(count)
     }
 
     fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
