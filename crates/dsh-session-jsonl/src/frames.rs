@@ -2,7 +2,7 @@
 
 use std::io::{self, Read, Write};
 
-const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+pub(crate) const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 const LEVEL: i32 = 3;
 
 /// Where a frame ends.

@@ -27,5 +27,5 @@ mod writer;
 
 pub use config::{Compression, Config, Fsync};
 pub use path::{PathError, project_folder, session_folder};
-pub use reader::{Decoded, Torn, decode};
+pub use reader::{Decoded, Torn, Unpacked, decode, unpack};
 pub use storage::JsonlStorage;

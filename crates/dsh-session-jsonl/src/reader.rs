@@ -1,9 +1,8 @@
 //! From the bytes of a file to events, and what of its end is not part of the log.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
-use dsh_session::{Event, SessionHeader, SessionLog, StorageError};
+use dsh_session::{Events, SessionHeader, SessionLog, StorageError};
 
 use crate::config::Compression;
 use crate::frames::{self, Broken, Extent};
@@ -15,7 +14,7 @@ pub struct Decoded {
     /// Who the session is.
     pub header: SessionHeader,
     /// What is sound of the log; the event at index `n` has the number `n`.
-    pub events: Vec<Arc<Event>>,
+    pub events: Events,
     /// What is wrong with the file's end, if anything is.
     pub torn: Option<Torn>,
 }
@@ -71,6 +70,27 @@ pub fn decode(
     let log = read.map_err(|error| source.problem(error.line, &error.problem))?;
     let torn = text.torn(log.torn.as_ref().map(|torn| (torn.line, torn.problem.to_string())));
     Ok(Decoded { header: log.header, events: log.events, torn })
+}
+
+/// The text of a log's file, as it is.
+#[derive(Clone, Debug)]
+pub struct Unpacked<'b> {
+    /// The text; what is cut at its end included.
+    pub text: Cow<'b, [u8]>,
+    /// How many bytes of it cannot have been cut.
+    pub whole: usize,
+    /// Where in the file a frame begins that was cut while it was written, in bytes.
+    pub cut_frame: Option<usize>,
+}
+
+/// The text of a log's file, compressed or not, for those who look at it line by line. It may be `max_bytes` long.
+///
+/// # Errors
+/// A frame is damaged, or the text is too long.
+pub fn unpack<'b>(path: &str, bytes: &'b [u8], max_bytes: u64) -> Result<Unpacked<'b>, StorageError> {
+    let compression = if bytes.starts_with(&frames::MAGIC) { Compression::Zstd } else { Compression::None };
+    let text = Text::of(Source { id: "", path }, bytes, compression, max_bytes)?;
+    Ok(Unpacked { text: text.bytes, whole: text.whole, cut_frame: text.cut })
 }
 
 /// The log's text without what is cut off at its end; what cannot be read of it stays.

@@ -4,11 +4,15 @@ use std::sync::Arc;
 
 use cordis::{Announce, Emit, Key, Parallel};
 
+use crate::persistence::SessionPersistence;
 use crate::session::{Appending, Session, SessionEvent};
 use crate::store::SessionStore;
 
 /// The sessions that are live.
 pub const SESSIONS: Key<SessionStore> = Key::new("sessions");
+
+/// The sessions that are stored, and the writing of those that are live.
+pub const PERSISTENCE: Key<SessionPersistence> = Key::new("sessionPersistence");
 
 /// A session is in the store and can be found.
 ///

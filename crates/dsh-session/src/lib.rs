@@ -16,10 +16,13 @@
 //! is a snapshot.
 
 mod calls;
+mod checkup;
 mod closers;
 mod data;
 mod error;
 mod event;
+mod events;
+mod finite;
 mod fold;
 mod fork;
 mod header;
@@ -33,24 +36,29 @@ mod new_event;
 mod pack;
 mod packed;
 mod payload;
+mod persistence;
 mod plugin;
+mod run;
 mod seed;
 mod session;
 mod storage;
 mod store;
+mod stored;
 mod surface;
 mod text;
 mod vocabulary;
 
 pub use calls::{LoggedCall, tool_calls};
+pub use checkup::{Checkup, Verdict};
 pub use closers::closers;
 pub use data::EventData;
 pub use error::{AppendError, BadData, BadHeader, NotLossless, Problem, ReadError, SeedError, SurfaceError};
 pub use event::Event;
+pub use events::{Events, Iter};
 pub use fold::derive_messages;
 pub use fork::{ForkError, prefix as fork_prefix};
 pub use header::{FORMAT_VERSION, Origin, SessionHeader};
-pub use keys::{APPENDING, CREATED, DISPOSED, EVENT, FLUSH, SESSIONS};
+pub use keys::{APPENDING, CREATED, DISPOSED, EVENT, FLUSH, PERSISTENCE, SESSIONS};
 pub use list::List;
 pub use log::{SessionLog, TornTail};
 pub use new_event::NewEvent;
@@ -60,11 +68,13 @@ pub use payload::{
     HeaderReason, InboxSpliced, InboxTarget, Payload, RequestContext, RequestHeader, StepEnd, StepStart,
     Todo, TodoStatus, TodoWrite, ToolCall, ToolResult, TurnEnd, TurnEndReason, TurnStart,
 };
+pub use persistence::{PersistError, Preparation, SessionPersistence, StoredSession, WriteOptions, persist};
 pub use plugin::plugin;
 pub use seed::Seed;
 pub use session::{Appending, Session, SessionEvent};
 pub use storage::{Listed, Location, Opened, RawLog, Storage, StorageError, Stored, Writer};
 pub use store::{CreateError, CreateSession, FlushError, SessionStore};
+pub use stored::{EventParts, event_from_parts, unpack_row};
 pub use surface::{Plan, Replacement, Surface, SurfaceOp, is_surface_type};
 pub use text::JsonText;
 pub use vocabulary::is_known;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use dsh_tools::Workspace;
+use dsh_tools::{RelativeWorkspace, Workspace};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -62,7 +62,7 @@ impl Config {
         }
     }
 
-    pub(crate) fn workspace(&self) -> Workspace {
+    pub(crate) fn workspace(&self) -> Result<Workspace, RelativeWorkspace> {
         Workspace::new(&self.workspace, self.shown_as.as_deref())
     }
 
@@ -71,9 +71,7 @@ impl Config {
     }
 
     pub(crate) fn check(&self) -> Result<(), ConfigError> {
-        if !self.workspace.is_absolute() {
-            return Err(ConfigError::RelativeWorkspace { workspace: self.workspace.clone() });
-        }
+        self.workspace().map_err(|reason| ConfigError::Workspace { reason })?;
         for (field, value) in [
             ("timeoutMs", self.timeout_ms),
             ("maxTimeoutMs", self.max_timeout_ms),
@@ -93,11 +91,11 @@ const MAX_MS: u64 = 2_147_483_647;
 /// Why a configuration is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
-    /// The workspace could mean different folders at different times.
-    #[error("tool-bash: `workspace` must be an absolute path, not `{}`", workspace.display())]
-    RelativeWorkspace {
-        /// The path.
-        workspace: PathBuf,
+    /// The workspace is none.
+    #[error("tool-bash: {reason}")]
+    Workspace {
+        /// What is wrong with it.
+        reason: RelativeWorkspace,
     },
     /// A time is zero or too long.
     #[error("tool-bash: `{field}` must be between 1 and {MAX_MS}, not {value}")]

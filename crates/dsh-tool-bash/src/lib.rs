@@ -36,10 +36,11 @@ pub fn plugin() -> impl Plugin<Config = Config> {
 }
 
 async fn apply(ctx: &Context, tools: Handle<ToolRuntime>, config: &Config) -> Result<(), BoxError> {
+    let workspace = config.workspace()?;
     let leftovers = Arc::new(Leftovers::default());
     let (ending, grace) = (Arc::clone(&leftovers), config.grace());
     let effect = ctx.effect("background processes", move || async move { ending.end(grace).await })?;
     effect.with_limit(grace + ENDING);
-    tools.get()?.register(ctx, Bash { config: config.clone(), leftovers })?;
+    tools.get()?.register(ctx, Bash { workspace, config: config.clone(), leftovers })?;
     Ok(())
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use dsh_tools::{Tool, ToolError, ToolRun, ToolSpec};
+use dsh_tools::{Tool, ToolError, ToolRun, ToolSpec, Workspace};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -14,6 +14,7 @@ use crate::render;
 
 /// Runs commands with `bash -c`.
 pub(crate) struct Bash {
+    pub(crate) workspace: Workspace,
     pub(crate) config: Config,
     pub(crate) leftovers: Arc<Leftovers>,
 }
@@ -96,13 +97,12 @@ impl Bash {
 
     /// The folder to run in, which must be in the workspace wherever links lead.
     fn workdir(&self, given: Option<&str>) -> Result<PathBuf, ToolError> {
-        let workspace = self.config.workspace();
         let path =
-            workspace.locate(given.unwrap_or(".")).map_err(|error| ToolError::new(error.to_string()))?;
+            self.workspace.locate(given.unwrap_or(".")).map_err(|error| ToolError::new(error.to_string()))?;
         let shown = path.shown.display();
         let cannot = |error: std::io::Error| ToolError::new(format!("cannot run in \"{shown}\": {error}"));
         let real = path.real.canonicalize().map_err(cannot)?;
-        let root = workspace.root().canonicalize().map_err(cannot)?;
+        let root = self.workspace.root().canonicalize().map_err(cannot)?;
         if !real.starts_with(&root) {
             return Err(ToolError::new(format!("cannot run in \"{shown}\": it leads out of the workspace")));
         }

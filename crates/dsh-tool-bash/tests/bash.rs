@@ -228,7 +228,7 @@ async fn a_configuration_that_makes_no_sense_is_refused() {
         config
     };
     for (config, field) in [
-        (Config::new("relative"), "workspace"),
+        (Config::new("relative"), "tool-bash: `workspace` must be an absolute path, not `relative`"),
         (zero(|config| config.timeout_ms = 0), "timeoutMs"),
         (zero(|config| config.max_timeout_ms = 0), "maxTimeoutMs"),
         (zero(|config| config.grace_ms = u64::MAX), "graceMs"),
@@ -250,7 +250,7 @@ fn a_configuration_names_its_defaults_and_refuses_unknown_fields() {
 
 #[test]
 fn the_catalogue_lists_the_plugin() {
-    let plugin = cordis::catalog::all().into_iter().find(|plugin| plugin.name() == "tool-bash").unwrap();
+    let plugin = cordis::catalog::find("tool-bash").unwrap();
     assert_eq!(plugin.needs()[0].name, "tools");
     assert_eq!(plugin.schema()["required"], json!(["workspace"]));
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use dsh_tools::Workspace;
+use dsh_tools::{RelativeWorkspace, Workspace};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -58,7 +58,7 @@ impl Config {
         }
     }
 
-    pub(crate) fn workspace(&self) -> Workspace {
+    pub(crate) fn workspace(&self) -> Result<Workspace, RelativeWorkspace> {
         Workspace::new(&self.workspace, self.shown_as.as_deref())
     }
 
@@ -71,9 +71,7 @@ impl Config {
     }
 
     pub(crate) fn check(&self) -> Result<(), ConfigError> {
-        if !self.workspace.is_absolute() {
-            return Err(ConfigError::RelativeWorkspace { workspace: self.workspace.clone() });
-        }
+        self.workspace().map_err(|reason| ConfigError::Workspace { reason })?;
         for (field, value) in [
             ("readLimit", self.read_limit),
             ("readMaxLineLength", self.read_max_line_length),
@@ -90,11 +88,11 @@ impl Config {
 /// Why a configuration is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
-    /// The workspace could mean different folders at different times.
-    #[error("tool-fs: `workspace` must be an absolute path, not `{}`", workspace.display())]
-    RelativeWorkspace {
-        /// The path.
-        workspace: PathBuf,
+    /// The workspace is none.
+    #[error("tool-fs: {reason}")]
+    Workspace {
+        /// What is wrong with it.
+        reason: RelativeWorkspace,
     },
     /// A limit would let nothing through.
     #[error("tool-fs: `{field}` must be a positive number")]

@@ -197,7 +197,7 @@ mod tests {
     }
 
     fn read(bytes: &[u8]) -> Result<Selection, ReadError> {
-        let path = Workspace::new("/w", None).locate("f")?;
+        let path = Workspace::new("/w", None).unwrap().locate("f")?;
         let limits = Limits { max_line_chars: 10, max_bytes: 100, max_scanned: 1_000 };
         select(Slow(bytes), &path, (1, 10), limits, &CancellationToken::new())
     }
@@ -211,7 +211,7 @@ mod tests {
         fs::write(outer.join("secret"), "secret").unwrap();
         fs::write(root.join("inside"), "fine").unwrap();
         make(&outer, &root);
-        let path = Workspace::new(&root, None).locate("x")?;
+        let path = Workspace::new(&root, None).unwrap().locate("x")?;
         open_inside(&root, &root.join("x"), &path)
     }
 
@@ -235,7 +235,7 @@ mod tests {
 
     #[test]
     fn no_more_than_a_bound_is_scanned() {
-        let path = Workspace::new("/w", None).locate("f").unwrap();
+        let path = Workspace::new("/w", None).unwrap().locate("f").unwrap();
         let limits = Limits { max_line_chars: 3, max_bytes: 100, max_scanned: 6 };
         let read = |text: &str| {
             let text = text.as_bytes();
@@ -273,7 +273,7 @@ mod tests {
 
     #[test]
     fn a_cancelled_read_stops() {
-        let path = Workspace::new("/w", None).locate("f").unwrap();
+        let path = Workspace::new("/w", None).unwrap().locate("f").unwrap();
         let cancelled = CancellationToken::new();
         cancelled.cancel();
         let limits = Limits { max_line_chars: 10, max_bytes: 100, max_scanned: 1_000 };

@@ -27,6 +27,6 @@ pub fn plugin() -> impl Plugin<Config = Config> {
 }
 
 async fn apply(ctx: &Context, tools: Handle<ToolRuntime>, config: &Config) -> Result<(), BoxError> {
-    tools.get()?.register(ctx, Read { config: config.clone() })?;
+    tools.get()?.register(ctx, Read { workspace: config.workspace()?, config: config.clone() })?;
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use dsh_tools::{ErrorInfo, Tool, ToolError, ToolRun, ToolSpec};
+use dsh_tools::{ErrorInfo, Tool, ToolError, ToolRun, ToolSpec, Workspace};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -12,6 +12,7 @@ use crate::window::Selection;
 
 /// Reads text files.
 pub(crate) struct Read {
+    pub(crate) workspace: Workspace,
     pub(crate) config: Config,
 }
 
@@ -49,7 +50,7 @@ impl Tool for Read {
         if count > self.config.read_limit {
             return Err(ToolError::new(format!("limit must not be above {}", self.config.read_limit)));
         }
-        let workspace = self.config.workspace();
+        let workspace = self.workspace.clone();
         let path = workspace.locate(&file_path).map_err(ReadError::from)?;
         let shown = path.shown.clone();
         let (limits, cancellation) = (self.config.limits(), run.cancellation().child_token());

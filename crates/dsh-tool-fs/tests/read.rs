@@ -223,7 +223,7 @@ async fn a_configuration_that_makes_no_sense_is_refused() {
     let app = App::new().unwrap();
     app.plugin(dsh_tools::plugin(), dsh_tools::Config::default()).unwrap().ready().await.unwrap();
     for (config, field) in [
-        (Config::new("relative"), "workspace"),
+        (Config::new("relative"), "tool-fs: `workspace` must be an absolute path, not `relative`"),
         (Config { read_limit: 0, ..Config::new("/w") }, "readLimit"),
         (Config { read_max_bytes: 0, ..Config::new("/w") }, "readMaxBytes"),
     ] {

@@ -38,7 +38,7 @@ pub use registry::RegisterError;
 pub use runtime::{ToolRuntime, ToolsChange};
 pub use settled::Settled;
 pub use tool::{Tool, ToolError, ToolRun, ToolSpec};
-pub use workspace::{OutsideWorkspace, Workspace, WorkspacePath};
+pub use workspace::{OutsideWorkspace, RelativeWorkspace, Workspace, WorkspacePath};
 
 cordis::catalog!(plugin);
 

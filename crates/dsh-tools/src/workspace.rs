@@ -14,6 +14,14 @@ pub struct Workspace {
     shown_as: PathBuf,
 }
 
+/// A configuration names a folder that could mean different ones at different times.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("`workspace` must be an absolute path, not `{}`", workspace.display())]
+pub struct RelativeWorkspace {
+    /// The path.
+    pub workspace: PathBuf,
+}
+
 /// The agent named a path that is not in its workspace.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("\"{path}\" is outside the workspace \"{}\"", workspace.display())]
@@ -35,11 +43,18 @@ pub struct WorkspacePath {
 
 impl Workspace {
     /// A workspace at `root`, which the agent knows as `shown_as` (or as `root`).
-    #[must_use]
-    pub fn new(root: impl Into<PathBuf>, shown_as: Option<&Path>) -> Self {
+    ///
+    /// The configuration of a tool that works in a workspace calls the two `workspace` and `shownAs`.
+    ///
+    /// # Errors
+    /// Refuses a `root` that is not absolute.
+    pub fn new(root: impl Into<PathBuf>, shown_as: Option<&Path>) -> Result<Self, RelativeWorkspace> {
         let root = root.into();
+        if !root.is_absolute() {
+            return Err(RelativeWorkspace { workspace: root });
+        }
         let shown_as = shown_as.map_or_else(|| root.clone(), Path::to_owned);
-        Self { root, shown_as }
+        Ok(Self { root, shown_as })
     }
 
     /// Where it is.

@@ -16,6 +16,8 @@ pub(crate) enum Exit {
     Failed = 1,
     /// The input or the command line is wrong; nothing was run.
     BadInput = 2,
+    /// Ctrl-C at the question; nothing was run.
+    Interrupted = 130,
 }
 
 /// A command that could not do its work.

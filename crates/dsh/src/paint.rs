@@ -1,7 +1,9 @@
 //! Colours, where they are wanted.
 
 use std::fmt::{self, Display};
-use std::io::{IsTerminal, stdout};
+use std::io::IsTerminal;
+
+use clap::ColorChoice;
 
 /// Colours text for a terminal, and leaves it alone elsewhere.
 #[derive(Clone, Copy, Debug)]
@@ -27,11 +29,15 @@ pub(crate) struct Painted<T> {
 }
 
 impl Paint {
-    /// On for a terminal, unless `NO_COLOR` is set or the terminal has none.
-    pub(crate) fn for_stdout() -> Self {
-        let unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
-            || std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-        Self { on: stdout().is_terminal() && !unwanted }
+    /// For what is printed on `stream`. If nothing else is asked for, on for a terminal, unless `NO_COLOR` is set or the
+    /// terminal has none.
+    pub(crate) fn for_stream(choice: ColorChoice, stream: &impl IsTerminal) -> Self {
+        let on = match choice {
+            ColorChoice::Always => true,
+            ColorChoice::Never => false,
+            ColorChoice::Auto => stream.is_terminal() && !unwanted(),
+        };
+        Self { on }
     }
 
     pub(crate) fn with<T: Display>(self, colour: Colour, text: T) -> Painted<T> {
@@ -54,4 +60,9 @@ impl<T: Display> Display for Painted<T> {
         self.text.fmt(f)?;
         f.write_str("\x1b[0m")
     }
+}
+
+fn unwanted() -> bool {
+    std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
+        || std::env::var_os("TERM").is_some_and(|term| term == "dumb")
 }

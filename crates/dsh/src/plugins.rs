@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use anyhow::{Context as _, anyhow};
+use clap::ColorChoice;
 use cordis::catalog::{self, DynPlugin};
 use serde_json::{Value, json};
 
@@ -17,8 +18,8 @@ use crate::paint::{Colour, Paint};
 
 const HEADINGS: [&str; 4] = ["NAME", "NEEDS", "PROVIDES", "CONFIG"];
 
-pub(crate) fn list(args: &PluginsArgs) -> Result<Exit, Failure> {
-    let plugins = catalog::all();
+pub(crate) fn list(args: &PluginsArgs, color: ColorChoice) -> Result<Exit, Failure> {
+    let plugins = catalog::all().context("the catalogue is not in order")?;
     let mut out = io::stdout().lock();
     if let Some(name) = &args.schema {
         let plugin = plugins.iter().find(|plugin| plugin.name() == name).ok_or_else(|| {
@@ -30,7 +31,8 @@ pub(crate) fn list(args: &PluginsArgs) -> Result<Exit, Failure> {
         let list: Vec<Value> = plugins.iter().map(described).collect();
         writeln!(out, "{:#}", Value::from(list)).context(UNWRITTEN)?;
     } else {
-        table(&mut out, &plugins).context(UNWRITTEN)?;
+        let paint = Paint::for_stream(color, &out);
+        table(&mut out, paint, &plugins).context(UNWRITTEN)?;
     }
     Ok(Exit::Fine)
 }
@@ -46,8 +48,7 @@ fn described(plugin: &DynPlugin) -> Value {
     })
 }
 
-fn table(out: &mut impl Write, plugins: &[DynPlugin]) -> io::Result<()> {
-    let paint = Paint::for_stdout();
+fn table(out: &mut impl Write, paint: Paint, plugins: &[DynPlugin]) -> io::Result<()> {
     let rows: Vec<[String; 4]> = plugins.iter().map(row).collect();
     let width = |column: usize| {
         rows.iter().map(|row| row[column].chars().count()).chain([HEADINGS[column].len()]).max().unwrap_or(0)

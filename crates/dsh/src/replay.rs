@@ -1,111 +1,114 @@
 //! `dsh replay`: runs the tool calls of a log again and compares the results.
 
 mod ask;
+mod columns;
 mod compare;
 mod copy;
 mod folder;
 mod host;
 mod interruption;
 mod json;
+mod list;
 mod plan;
 mod report;
 mod run;
+mod source;
 mod summary;
 mod timeline;
 
-use std::fs;
+use std::io::{self, IsTerminal as _};
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, anyhow};
-use dsh_session::SessionLog;
+use anyhow::{Context as _, anyhow, ensure};
+use clap::ColorChoice;
+use tokio::runtime::Runtime;
+use tokio::signal::unix::Signal;
 
 use crate::cli::ReplayArgs;
-use crate::exit::{Exit, Failure, say};
+use crate::exit::{Exit, Failure, UNWRITTEN, say};
 use crate::paint::Paint;
 use crate::visible::visible;
 
 use ask::Answer;
+use columns::Columns;
 use plan::Plan;
 use report::{Intent, Report};
+use source::Source;
 
 /// Reads the log, shows its calls, asks, and runs them. Nothing is run, and no folder is made, before a yes.
-pub(crate) fn replay(args: &ReplayArgs) -> Result<Exit, Failure> {
-    let log = read(args)?;
+pub(crate) fn replay(args: &ReplayArgs, color: ColorChoice) -> Result<Exit, Failure> {
+    let source = Source::named(&args.file);
+    let log = source.read()?;
     let plan = Plan::of(&log).map_err(|bad| {
-        let line = log.line_of(bad.seq).unwrap_or_default();
-        let (file, bad) = (args.file.display(), visible(&bad.to_string()));
-        Failure::bad_input(anyhow!("{file}: line {line}: {bad}"))
+        let (line, bad) = (log.line_of(bad.seq).unwrap_or_default(), visible(&bad.to_string()));
+        Failure::bad_input(anyhow!("{source}: line {line}: {bad}"))
     })?;
     run::check_denied(args, &plan)?;
-    let workspace = args.workspace.as_ref().map(|folder| {
-        let real =
-            folder.canonicalize().with_context(|| format!("cannot open the workspace {}", folder.display()));
-        real.and_then(|real| match real.is_dir() {
-            true => Ok(real),
-            false => Err(anyhow!("the workspace {} is not a folder", folder.display())),
-        })
-    });
-    let workspace = workspace.transpose().map_err(Failure::bad_input)?;
+    let workspace = args.workspace.as_deref().map(opened).transpose().map_err(Failure::bad_input)?;
+    let columns = Columns::new(&plan.calls, columns::terminal_width());
     let mut report = match args.json {
         true => Report::Json(json::JsonLines),
-        false => Report::Text(timeline::Timeline::new(Paint::for_stdout(), args.diff)),
+        false => {
+            let paint = Paint::for_stream(color, &io::stdout());
+            Report::Text(timeline::Timeline::new(paint, columns, args.diff))
+        }
     };
-    report.intent(&Intent {
-        file: args.file.clone(),
+    let intent = Intent {
+        source: &source,
         plan: &plan,
         workspace: workspace.clone(),
         denied: &args.deny,
         unload_after: args.unload_after,
-    })?;
+    };
+    report.intent(&intent)?;
     if plan.calls.is_empty() {
         report.nothing()?;
         return Ok(Exit::Fine);
     }
     if !args.yes {
-        match ask::ask(plan.calls.len())? {
-            Answer::Yes => {}
-            Answer::No => {
-                say("declined, nothing was run");
-                return Ok(Exit::Failed);
-            }
-            Answer::Nobody => {
-                return Err(Failure::bad_input(anyhow!(
-                    "there is no terminal to ask on: read the list above and give --yes to run it"
-                )));
-            }
+        check_askable(&source)?;
+    }
+    let runtime = run::runtime()?;
+    let mut interrupts = {
+        let _entered = runtime.enter();
+        interruption::interrupts()?
+    };
+    if !args.yes {
+        if args.json || !io::stdout().is_terminal() {
+            let paint = Paint::for_stream(color, &io::stderr());
+            list::write(&mut io::stderr().lock(), paint, columns, &intent).context(UNWRITTEN)?;
+        }
+        if let Some(exit) = declined(&runtime, plan.calls.len(), &mut interrupts)? {
+            return Ok(exit);
         }
     }
-    run::run(args, &plan, workspace.as_deref(), &mut report)
+    run::run(args, &plan, workspace.as_deref(), &mut report, (runtime, interrupts))
 }
 
-fn read(args: &ReplayArgs) -> Result<SessionLog, Failure> {
-    let file = visible(&args.file.display().to_string());
-    let bytes =
-        fs::read(&args.file).with_context(|| format!("cannot read {file}")).map_err(Failure::bad_input)?;
-    if let Some(reason) = no_json(&bytes) {
-        return Err(Failure::bad_input(anyhow!("{file}: line 1: {reason}")));
-    }
-    let log = SessionLog::parse(&bytes).map_err(|error| {
-        let problem = visible(&error.problem.to_string());
-        Failure::bad_input(anyhow!("{file}: line {}: {problem}", error.line))
-    })?;
-    if let Some(torn) = &log.torn {
-        say(format_args!(
-            "{file}: line {}: the last line is cut off after {} bytes and was left out",
-            torn.line, torn.bytes
-        ));
-    }
-    Ok(log)
+/// The folder that is to be copied, under its real path.
+fn opened(workspace: &Path) -> anyhow::Result<PathBuf> {
+    let shown = workspace.display();
+    let real = workspace.canonicalize().with_context(|| format!("cannot open the workspace {shown}"))?;
+    ensure!(real.is_dir(), "the workspace {shown} is not a folder");
+    Ok(real)
 }
 
-/// What the first bytes say of a file that cannot be a log, where the parser would only see that it is none.
-fn no_json(bytes: &[u8]) -> Option<&'static str> {
-    if bytes.starts_with(&[0x1f, 0x8b]) {
-        Some("the log is compressed with gzip: unpack it first (`gunzip -c FILE > LOG`)")
-    } else if bytes.starts_with(&[0xef, 0xbb, 0xbf]) {
-        Some(
-            "the log starts with a byte order mark (the bytes EF BB BF): remove it (`tail -c +4 FILE > LOG`)",
-        )
-    } else {
-        None
-    }
+fn check_askable(source: &Source) -> Result<(), Failure> {
+    let reason = match source {
+        Source::StandardInput => "the log came by standard input, so nobody can be asked",
+        Source::File(_) if !ask::is_possible() => "there is no terminal to ask on",
+        Source::File(_) => return Ok(()),
+    };
+    Err(Failure::bad_input(anyhow!("{reason}: read the list above and give --yes to run it")))
+}
+
+/// How the replay ends if the user does not say yes.
+fn declined(runtime: &Runtime, calls: usize, interrupts: &mut Signal) -> anyhow::Result<Option<Exit>> {
+    let (what, exit) = match runtime.block_on(ask::ask(calls, interrupts))? {
+        Answer::Yes => return Ok(None),
+        Answer::No => ("declined", Exit::Failed),
+        Answer::Interrupted => ("interrupted", Exit::Interrupted),
+    };
+    say(format_args!("{what}, nothing was run"));
+    Ok(Some(exit))
 }

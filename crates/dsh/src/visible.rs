@@ -2,35 +2,48 @@
 
 use std::fmt::Write as _;
 
+use unicode_width::UnicodeWidthStr;
+
+/// How many characters may share one column: an accent or two belong to a letter, a thousand do not.
+const MAX_CHARS_PER_COLUMN: usize = 4;
+
 /// The text on one line, with every character that could move the cursor, change colours or reorder what is shown
 /// written as its code.
 pub(crate) fn visible(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for char in text.chars() {
-        match char {
-            '\n' => safe.push_str("\\n"),
-            '\t' => safe.push_str("\\t"),
-            '\r' => safe.push_str("\\r"),
-            char if is_hidden(char) => {
-                let _ = write!(safe, "\\u{{{:x}}}", u32::from(char));
-            }
-            char => safe.push(char),
+        push(&mut safe, char);
+    }
+    safe
+}
+
+/// [`visible`] and no wider than `max_columns`. A code is left out as a whole.
+pub(crate) fn shortened(text: &str, max_columns: usize) -> String {
+    let mut safe = String::new();
+    let (mut columns, mut fits) = (0, 0);
+    for (count, char) in text.chars().enumerate() {
+        let start = safe.len();
+        push(&mut safe, char);
+        columns += safe[start..].width();
+        if columns > max_columns || count >= max_columns * MAX_CHARS_PER_COLUMN {
+            safe.truncate(fits);
+            safe.push('…');
+            return safe;
+        }
+        // One column is kept for the sign that something is missing.
+        if columns < max_columns {
+            fits = safe.len();
         }
     }
     safe
 }
 
-/// [`visible`] and no longer than `max_chars`.
-pub(crate) fn shortened(text: &str, max_chars: usize) -> String {
-    // One visible character comes from one of the text at least, so no more of it is needed.
-    let start: String = text.chars().take(max_chars + 1).collect();
-    let safe = visible(&start);
-    if safe.chars().count() <= max_chars {
-        return safe;
-    }
-    let mut cut: String = safe.chars().take(max_chars.saturating_sub(1)).collect();
-    cut.push('…');
-    cut
+/// [`shortened`], and filled up with spaces to `columns`.
+pub(crate) fn fitted(text: &str, columns: usize) -> String {
+    let mut safe = shortened(text, columns);
+    let missing = columns.saturating_sub(safe.width());
+    safe.extend(std::iter::repeat_n(' ', missing));
+    safe
 }
 
 /// JSON text with the same characters escaped inside its strings, where alone they can occur.
@@ -48,6 +61,18 @@ pub(crate) fn visible_json(json: &str) -> String {
     safe
 }
 
+fn push(safe: &mut String, char: char) {
+    match char {
+        '\n' => safe.push_str("\\n"),
+        '\t' => safe.push_str("\\t"),
+        '\r' => safe.push_str("\\r"),
+        char if is_hidden(char) => {
+            let _ = write!(safe, "\\u{{{:x}}}", u32::from(char));
+        }
+        char => safe.push(char),
+    }
+}
+
 /// Control characters, and those that set the direction of text or take no space.
 fn is_hidden(char: char) -> bool {
     char.is_control()
@@ -59,7 +84,7 @@ fn is_hidden(char: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{shortened, visible, visible_json};
+    use super::{fitted, shortened, visible, visible_json};
 
     #[test]
     fn what_could_change_the_terminal_is_written_as_its_code() {
@@ -74,7 +99,25 @@ mod tests {
     fn a_long_text_is_cut() {
         assert_eq!(shortened("abcdef", 6), "abcdef");
         assert_eq!(shortened("abcdefg", 6), "abcde…");
-        assert_eq!(shortened("\x1b\x1b", 6), "\\u{1b…");
+    }
+
+    #[test]
+    fn a_code_is_not_cut_in_the_middle() {
+        assert_eq!(shortened("\x1b\x1b", 12), "\\u{1b}\\u{1b}");
+        assert_eq!(shortened("\x1b\x1b", 11), "\\u{1b}…");
+        assert_eq!(shortened("\x1b\x1b", 6), "…");
+        assert_eq!(shortened("ab\n", 3), "ab…");
+    }
+
+    #[test]
+    fn a_text_is_as_wide_as_the_terminal_shows_it() {
+        assert_eq!(shortened("漢字", 4), "漢字");
+        assert_eq!(shortened("漢字", 3), "漢…");
+        assert_eq!(shortened("漢字漢", 4), "漢…");
+        assert_eq!(fitted("漢", 4), "漢  ");
+        assert_eq!(fitted("e\u{301}", 2), "e\u{301} ");
+        let heap = shortened(&format!("e{}", "\u{301}".repeat(10_000)), 5);
+        assert!(heap.chars().count() <= 21, "{}", heap.chars().count());
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use dsh_tools::Workspace;
+use dsh_tools::{RelativeWorkspace, Workspace};
 
 fn located(workspace: &Workspace, path: &str) -> Option<(String, String)> {
     let found = workspace.locate(path).ok()?;
@@ -15,7 +15,7 @@ fn pair(real: &str, shown: &str) -> Option<(String, String)> {
 
 #[test]
 fn a_path_is_relative_to_the_workspace_or_absolute_under_either_name() {
-    let workspace = Workspace::new("/tmp/copy", Some(Path::new("/home/user/project")));
+    let workspace = Workspace::new("/tmp/copy", Some(Path::new("/home/user/project"))).unwrap();
     for path in
         ["src/a.rs", "./src//a.rs", "src/b/../a.rs", "/home/user/project/src/a.rs", "/tmp/copy/src/a.rs"]
     {
@@ -30,7 +30,7 @@ fn a_path_is_relative_to_the_workspace_or_absolute_under_either_name() {
 
 #[test]
 fn a_path_that_leads_out_is_refused() {
-    let workspace = Workspace::new("/tmp/copy", Some(Path::new("/home/user/project")));
+    let workspace = Workspace::new("/tmp/copy", Some(Path::new("/home/user/project"))).unwrap();
     for path in [
         "..",
         "a/../../b",
@@ -48,6 +48,15 @@ fn a_path_that_leads_out_is_refused() {
 
 #[test]
 fn without_another_name_a_workspace_is_known_as_it_is() {
-    let workspace = Workspace::new("/tmp/copy", None);
+    let workspace = Workspace::new("/tmp/copy", None).unwrap();
     assert_eq!(located(&workspace, "a"), pair("/tmp/copy/a", "/tmp/copy/a"));
+}
+
+#[test]
+fn a_folder_that_could_mean_two_is_refused() {
+    for path in ["relative", "./relative", ""] {
+        let refused = Workspace::new(path, Some(Path::new("/home/user/project"))).unwrap_err();
+        assert_eq!(refused, RelativeWorkspace { workspace: path.into() });
+        assert_eq!(refused.to_string(), format!("`workspace` must be an absolute path, not `{path}`"));
+    }
 }

@@ -1,5 +1,7 @@
 //! The new result of a call beside the logged one. Nothing is normalised.
 
+use std::time::{Duration, Instant};
+
 use dsh_tools::{ErrorInfo, ToolOutcome};
 use serde::Serialize;
 use similar::TextDiff;
@@ -7,9 +9,10 @@ use similar::TextDiff;
 use crate::replay::plan::LoggedResult;
 use crate::visible::shortened;
 
-/// How many lines of a difference are shown, and how much of each.
+/// How many lines of a difference are shown.
 const MAX_LINES: usize = 24;
-const MAX_LINE_CHARS: usize = 160;
+/// How long the lines that are the same are searched for. It takes the square of what differs, and a log can hold anything.
+const TIMEOUT: Duration = Duration::from_secs(1);
 
 /// What the replay of a call came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -79,8 +82,8 @@ pub(crate) fn first_difference(logged: &LoggedResult, outcome: &ToolOutcome) -> 
     Some(same.count() + 1)
 }
 
-/// The difference in a few lines: `-` was logged, `+` is new. Safe to print.
-pub(crate) fn difference(logged: &LoggedResult, outcome: &ToolOutcome) -> Vec<String> {
+/// The difference in a few lines, none wider than `max_columns`: `-` was logged, `+` is new. Safe to print.
+pub(crate) fn difference(logged: &LoggedResult, outcome: &ToolOutcome, max_columns: usize) -> Vec<String> {
     let replayed = replayed(outcome);
     let mut lines = Vec::new();
     if logged.is_error != replayed.is_error {
@@ -88,21 +91,31 @@ pub(crate) fn difference(logged: &LoggedResult, outcome: &ToolOutcome) -> Vec<St
         lines.push(format!("+ is an error: {}", replayed.is_error));
     }
     if logged.code != replayed.code {
-        lines
-            .push(format!("- code: {}", shortened(logged.code.as_deref().unwrap_or("none"), MAX_LINE_CHARS)));
-        lines.push(format!("+ code: {}", replayed.code.as_deref().unwrap_or("none")));
+        for (sign, code) in [('-', &logged.code), ('+', &replayed.code)] {
+            lines.push(format!("{sign} code: {}", code.as_deref().unwrap_or("none")));
+        }
     }
-    let diff = TextDiff::from_lines(logged.content.as_str(), replayed.content.as_str());
+    let deadline = Instant::now() + TIMEOUT;
+    let diff = TextDiff::configure()
+        .deadline(deadline)
+        .diff_lines(logged.content.as_str(), replayed.content.as_str());
+    let cut_off = Instant::now() > deadline;
     // Only where the end of the text is what differs.
     let hint = logged.content.ends_with('\n') != replayed.content.ends_with('\n');
     let unified = diff.unified_diff().context_radius(1).missing_newline_hint(hint).to_string();
-    lines.extend(unified.lines().map(|line| shortened(line, MAX_LINE_CHARS)));
+    lines.extend(unified.lines().map(str::to_owned));
     if lines.len() > MAX_LINES {
         let more = lines.len() - MAX_LINES;
         lines.truncate(MAX_LINES);
         lines.push(format!("… {more} more lines"));
     }
-    lines
+    if cut_off {
+        lines.push(format!(
+            "… the comparison was cut off after {} s, so lines that are the same can be shown as different",
+            TIMEOUT.as_secs()
+        ));
+    }
+    lines.iter().map(|line| shortened(line, max_columns)).collect()
 }
 
 fn replayed(outcome: &ToolOutcome) -> LoggedResult {
@@ -164,10 +177,10 @@ mod tests {
         let old = logged("a\nb\x1b[2J\nc\n", false, None);
         let new = ToolOutcome::success("a\nB\nc\n");
         assert_eq!(first_difference(&old, &new), Some(2));
-        let lines = difference(&old, &new);
+        let lines = difference(&old, &new, 80);
         assert!(lines.contains(&"-b\\u{1b}[2J".to_owned()), "{lines:?}");
         assert!(lines.contains(&"+B".to_owned()), "{lines:?}");
         let long = ToolOutcome::success("x\n".repeat(1_000));
-        assert!(difference(&old, &long).len() <= super::MAX_LINES + 1);
+        assert!(difference(&old, &long, 80).len() <= super::MAX_LINES + 1);
     }
 }

@@ -1,10 +1,11 @@
 //! How a replay is told to end: politely at first, and in the end without asking.
 
+use std::io::{self, IsTerminal as _, Write as _};
 use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use crate::exit::{Exit, say};
@@ -14,6 +15,10 @@ use crate::replay::folder;
 const PATIENCE: Duration = Duration::from_secs(10);
 /// How long it may then take to give up.
 const LAST_RESORT: Duration = Duration::from_secs(3);
+/// How long a user waits for an end without being told.
+pub(crate) const SILENCE: Duration = Duration::from_millis(500);
+/// What the user is told then.
+pub(crate) const STOPPING: &str = "stopping what is still running…";
 
 /// What Ctrl-C and a request to end have brought about.
 #[derive(Clone, Debug, Default)]
@@ -24,15 +29,20 @@ pub(crate) struct Interruption {
     pub(crate) forced: CancellationToken,
 }
 
+/// Ctrl-C, from now on. Called in a runtime.
+pub(crate) fn interrupts() -> anyhow::Result<Signal> {
+    watched(SignalKind::interrupt())
+}
+
 impl Interruption {
     /// Watches for signals, as long as the runtime runs.
     ///
     /// If nothing else helps, for example because the thread that prints waits for a reader, this ends the process; what
     /// is below `folder` is removed before.
-    pub(crate) fn watch(folder: PathBuf) -> anyhow::Result<Self> {
+    pub(crate) fn watch(interrupts: Signal, folder: PathBuf) -> anyhow::Result<Self> {
         let interruption = Self::default();
-        for kind in [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()] {
-            let mut signal = signal(kind).context("cannot watch for signals")?;
+        let (terminations, hangups) = (watched(SignalKind::terminate())?, watched(SignalKind::hangup())?);
+        for mut signal in [interrupts, terminations, hangups] {
             let Self { asked, forced } = interruption.clone();
             tokio::spawn(async move {
                 while signal.recv().await.is_some() {
@@ -53,6 +63,22 @@ impl Interruption {
             let _ = folder::remove(&folder);
             std::process::exit(Exit::Failed as i32);
         });
+        let Self { asked, forced } = interruption.clone();
+        // Not the task above: that one must go on even if nobody takes what we print.
+        tokio::spawn(async move {
+            asked.cancelled().await;
+            if tokio::time::timeout(SILENCE, forced.cancelled()).await.is_err() {
+                // On a terminal the line of the running call has no end yet.
+                if io::stderr().is_terminal() {
+                    let _ = writeln!(io::stderr());
+                }
+                say(format_args!("{STOPPING} (Ctrl-C again: do not wait for it)"));
+            }
+        });
         Ok(interruption)
     }
+}
+
+fn watched(kind: SignalKind) -> anyhow::Result<Signal> {
+    signal(kind).context("cannot watch for signals")
 }

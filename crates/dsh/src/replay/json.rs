@@ -56,7 +56,7 @@ struct Planned<'a> {
 impl JsonLines {
     pub(crate) fn intent(&mut self, intent: &Intent<'_>) -> io::Result<()> {
         print(&Line::Plan {
-            file: intent.file.display().to_string(),
+            file: intent.source.argument(),
             session: &intent.plan.session,
             cwd: intent.plan.cwd.as_deref(),
             turns: intent.plan.turns,

@@ -12,14 +12,15 @@ use crate::exit::UNWRITTEN;
 use crate::replay::compare::Verdict;
 use crate::replay::json::JsonLines;
 use crate::replay::plan::{Plan, PlannedCall};
+use crate::replay::source::Source;
 use crate::replay::summary::Summary;
 use crate::replay::timeline::Timeline;
 
 /// What a replay is about to do.
 #[derive(Debug)]
 pub(crate) struct Intent<'a> {
-    /// The log.
-    pub(crate) file: PathBuf,
+    /// Where the log comes from.
+    pub(crate) source: &'a Source,
     pub(crate) plan: &'a Plan,
     /// The folder that is copied; none for an empty one.
     pub(crate) workspace: Option<PathBuf>,

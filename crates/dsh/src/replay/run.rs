@@ -2,11 +2,14 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::pin::pin;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, anyhow};
+use cordis::Disposed;
 use indicatif::{HumanBytes, ProgressBar};
 use tokio::runtime::Runtime;
+use tokio::signal::unix::Signal;
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::ReplayArgs;
@@ -15,7 +18,7 @@ use crate::replay::compare::{Verdict, is_unknown};
 use crate::replay::copy::{self, Copied};
 use crate::replay::folder::Folder;
 use crate::replay::host::Host;
-use crate::replay::interruption::Interruption;
+use crate::replay::interruption::{Interruption, SILENCE, STOPPING};
 use crate::replay::plan::{Plan, PlannedCall};
 use crate::replay::report::{Done, Report};
 use crate::replay::summary::Summary;
@@ -33,11 +36,11 @@ pub(crate) fn run(
     plan: &Plan,
     workspace: Option<&Path>,
     report: &mut Report,
+    (runtime, interrupts): (Runtime, Signal),
 ) -> Result<Exit, Failure> {
-    let runtime = runtime()?;
     let folder = Folder::create().context("cannot create a temporary folder")?;
     let ended = runtime.block_on(async {
-        let interruption = Interruption::watch(folder.outer().to_owned())?;
+        let interruption = Interruption::watch(interrupts, folder.outer().to_owned())?;
         let Interruption { asked, forced } = &interruption;
         let work = async {
             if let Some(from) = workspace {
@@ -58,7 +61,8 @@ pub(crate) fn run(
     ended
 }
 
-fn runtime() -> anyhow::Result<Runtime> {
+/// The runtime of a replay.
+pub(crate) fn runtime() -> anyhow::Result<Runtime> {
     let mut builder = tokio::runtime::Builder::new_multi_thread();
     builder.worker_threads(2).enable_all().build().context("cannot start the runtime")
 }
@@ -131,10 +135,25 @@ async fn in_folder(
     let shown_as = plan.cwd.as_ref().map(PathBuf::from).filter(|cwd| cwd.is_absolute());
     let mut host = Host::start(workspace, shown_as, &args.deny).await?;
     let ended = calls(args, plan, &mut host, interrupted, report).await;
-    for disposed in host.stop().await.iter().filter(|disposed| !disposed.is_clean()) {
+    for disposed in stop(host, interrupted).await.iter().filter(|disposed| !disposed.is_clean()) {
         say(format_args!("not everything ended: {disposed:?}"));
     }
     ended
+}
+
+/// Ends everything, and tells who waits why.
+async fn stop(host: Host, interrupted: &CancellationToken) -> Vec<Disposed> {
+    let mut stopping = pin!(host.stop());
+    tokio::select! {
+        biased;
+        disposed = &mut stopping => return disposed,
+        () = tokio::time::sleep(SILENCE) => {}
+    }
+    // Else it has been said.
+    if !interrupted.is_cancelled() {
+        say(STOPPING);
+    }
+    stopping.await
 }
 
 async fn calls(

@@ -4,7 +4,8 @@ use serde::Serialize;
 
 use crate::replay::compare::Verdict;
 
-/// How many calls came to what. Every call is counted in `calls` and in one of the verdicts.
+/// How many calls came to what. Every call is counted in `calls` and in one of the verdicts: `same`, `different`, `denied`,
+/// `aborted`, `not_compared`, `not_logged`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Summary {
@@ -17,9 +18,11 @@ pub(crate) struct Summary {
     pub(crate) denied: usize,
     pub(crate) aborted: usize,
     /// No plugin offers the tool, and the log has another result.
-    pub(crate) unknown_tool: usize,
+    pub(crate) not_compared: usize,
     /// The log has no result to compare with.
     pub(crate) not_logged: usize,
+    /// The calls of tools that no plugin offers, whatever they came to.
+    pub(crate) unknown_tool: usize,
     /// The results that are errors, where the log has another result or none.
     pub(crate) errors: usize,
     /// Whether the replay was told to end before its end.
@@ -38,12 +41,14 @@ impl Summary {
             Verdict::Different => &mut self.different,
             Verdict::Denied => &mut self.denied,
             Verdict::Aborted => &mut self.aborted,
-            Verdict::UnknownTool => &mut self.unknown_tool,
+            Verdict::UnknownTool => &mut self.not_compared,
             Verdict::NotLogged => &mut self.not_logged,
         } += 1;
     }
 
+    /// Adds that the tool of a call is unknown.
     pub(crate) fn add_unknown(&mut self, name: &str) {
+        self.unknown_tool += 1;
         if !self.unknown_names.iter().any(|known| known == name) {
             self.unknown_names.push(name.to_owned());
         }

@@ -1,20 +1,20 @@
-//! A replay as text: what will be run, one line per call, and the sum.
+//! A replay as text: the list of what will be run, one line per call, and the sum.
 
 use std::fmt::Display;
 use std::io::{self, Write};
-use std::path::Path;
 use std::time::Duration;
 
 use crate::paint::{Colour, Paint};
+use crate::replay::columns::Columns;
 use crate::replay::compare::{Verdict, difference, first_difference};
+use crate::replay::list::{self, counted};
 use crate::replay::plan::PlannedCall;
 use crate::replay::report::{Done, Intent, Unloaded};
 use crate::replay::summary::Summary;
-use crate::visible::{shortened, visible};
+use crate::visible::{fitted, shortened, visible};
 
-const SUBJECT_CHARS: usize = 56;
-const MAX_NAME_CHARS: usize = 16;
-const MAX_ERROR_CHARS: usize = 160;
+/// How much of a name that no plugin offers is shown.
+const MAX_UNKNOWN_NAME: usize = 32;
 
 /// Prints a replay for people.
 #[derive(Debug)]
@@ -23,72 +23,16 @@ pub(crate) struct Timeline {
     /// Whether differences are shown line by line.
     diff: bool,
     turn: Option<u64>,
-    number_width: usize,
-    name_width: usize,
+    columns: Columns,
 }
 
 impl Timeline {
-    pub(crate) fn new(paint: Paint, diff: bool) -> Self {
-        Self { paint, diff, turn: None, number_width: 1, name_width: 1 }
+    pub(crate) fn new(paint: Paint, columns: Columns, diff: bool) -> Self {
+        Self { paint, diff, turn: None, columns }
     }
 
     pub(crate) fn intent(&mut self, intent: &Intent<'_>) -> io::Result<()> {
-        let Intent { file, plan, workspace, denied, unload_after } = intent;
-        self.number_width = plan.calls.len().to_string().len();
-        let names = plan.calls.iter().map(|call| shortened(&call.tool, MAX_NAME_CHARS).chars().count());
-        self.name_width = names.max().unwrap_or(1);
-        let mut out = io::stdout().lock();
-        writeln!(out, "{} {}", self.paint.with(Colour::Bold, "replay"), shown(file))?;
-        writeln!(
-            out,
-            "  session   {}: {}, {}",
-            visible(&plan.session),
-            counted(plan.turns, "turn"),
-            counted(plan.calls.len(), "call")
-        )?;
-        if let Some(cwd) = &plan.cwd {
-            writeln!(out, "  recorded  in {} (not opened)", visible(cwd))?;
-        }
-        match workspace {
-            Some(folder) => writeln!(out, "  runs in   a copy of {}, removed at the end", shown(folder))?,
-            None => writeln!(out, "  runs in   an empty temporary folder, removed at the end")?,
-        }
-        if !denied.is_empty() {
-            let names: Vec<String> = denied.iter().map(|name| visible(name)).collect();
-            let until =
-                unload_after.map_or(String::new(), |calls| format!(", until {} made", was_made(calls)));
-            writeln!(out, "  denied    {}{until}", names.join(", "))?;
-        }
-        writeln!(out)?;
-        if plan.calls.is_empty() {
-            writeln!(out, "nothing to run: the log has no calls")?;
-            return out.flush();
-        }
-        for call in &plan.calls {
-            self.planned(&mut out, call)?;
-        }
-        writeln!(out)?;
-        out.flush()
-    }
-
-    /// The whole of a call, however long: this is what the user says yes to.
-    fn planned(&self, out: &mut impl Write, call: &PlannedCall) -> io::Result<()> {
-        let name = shortened(&call.tool, MAX_NAME_CHARS);
-        let (number_width, name_width) = (self.number_width, self.name_width);
-        let mut lines = call.subject.split('\n');
-        let first = visible(lines.next().unwrap_or_default());
-        let padded = format!("{name:name_width$}");
-        writeln!(
-            out,
-            "  {:>number_width$}  {}  {first}",
-            call.number,
-            self.paint.with(Colour::Cyan, padded)
-        )?;
-        let indent = " ".repeat(2 + number_width + 2 + name_width);
-        for line in lines {
-            writeln!(out, "{indent}{} {}", self.paint.with(Colour::Dim, "|"), visible(line))?;
-        }
-        Ok(())
+        list::write(&mut io::stdout().lock(), self.paint, self.columns, intent)
     }
 
     /// The line's end follows when the call is done.
@@ -98,12 +42,9 @@ impl Timeline {
             self.turn = Some(call.turn);
             writeln!(out, "{}", self.paint.with(Colour::Bold, format!("turn {}", call.turn)))?;
         }
-        let name = shortened(&call.tool, MAX_NAME_CHARS);
-        let (number_width, name_width) = (self.number_width, self.name_width);
-        let subject = shortened(&call.subject, SUBJECT_CHARS);
-        let padded = format!("{name:name_width$}");
-        let name = self.paint.with(Colour::Cyan, padded);
-        write!(out, "  {:>number_width$}  {name}  {subject:SUBJECT_CHARS$}  ", call.number)?;
+        let Columns { number, name, subject, .. } = self.columns;
+        let tool = self.paint.with(Colour::Cyan, fitted(&call.tool, name));
+        write!(out, "  {:>number$}  {tool}  {}  ", call.number, fitted(&call.subject, subject))?;
         out.flush()
     }
 
@@ -116,18 +57,18 @@ impl Timeline {
             Verdict::NotLogged => Colour::Dim,
         };
         let mut out = io::stdout().lock();
-        let label = self.paint.with(colour, format!("{:12}", verdict.label()));
+        let label = self.paint.with(colour, fitted(verdict.label(), self.columns.verdict));
         writeln!(out, "{label}  {}", self.paint.with(Colour::Dim, took(*duration)))?;
         if let Some(failure) = outcome.failure.as_ref().filter(|failure| failure.denied) {
             self.note(&mut out, visible(&failure.message))?;
         }
         if outcome.is_error() && verdict.hides_an_error() {
             let first = outcome.content.lines().next().unwrap_or_default();
-            self.note(&mut out, shortened(first, MAX_ERROR_CHARS))?;
+            self.note(&mut out, shortened(first, self.columns.note))?;
         }
         if let (Verdict::Different, Some(logged)) = (verdict, &call.logged) {
             if self.diff {
-                for line in difference(logged, outcome) {
+                for line in difference(logged, outcome, self.columns.note) {
                     self.note(&mut out, self.coloured(line))?;
                 }
             } else {
@@ -204,8 +145,8 @@ impl Timeline {
         if summary.aborted > 0 {
             writeln!(out, "  {}", paint(summary.aborted, "aborted", Colour::Yellow))?;
         }
-        if summary.unknown_tool > 0 {
-            writeln!(out, "  {}", paint(summary.unknown_tool, "unknown tool, not compared", Colour::Yellow))?;
+        if summary.not_compared > 0 {
+            writeln!(out, "  {}", paint(summary.not_compared, "unknown tool, not compared", Colour::Yellow))?;
         }
         if summary.not_logged > 0 {
             writeln!(out, "  {} without a logged result", counted(summary.not_logged, "call"))?;
@@ -215,14 +156,14 @@ impl Timeline {
         }
         if !summary.unknown_names.is_empty() {
             let names: Vec<String> =
-                summary.unknown_names.iter().map(|name| shortened(name, MAX_NAME_CHARS * 2)).collect();
+                summary.unknown_names.iter().map(|name| shortened(name, MAX_UNKNOWN_NAME)).collect();
             writeln!(out, "  no plugin offers: {}", names.join(", "))?;
         }
         out.flush()
     }
 
     fn note(&self, out: &mut impl Write, text: impl Display) -> io::Result<()> {
-        writeln!(out, "{}{text}", " ".repeat(2 + self.number_width + 2))
+        writeln!(out, "{}{text}", self.columns.note_indent())
     }
 
     fn coloured(&self, line: String) -> String {
@@ -232,14 +173,6 @@ impl Timeline {
             _ => self.paint.with(Colour::Dim, line).to_string(),
         }
     }
-}
-
-fn counted(count: usize, noun: &str) -> String {
-    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
-}
-
-fn was_made(calls: usize) -> String {
-    if calls == 1 { "1 call is".to_owned() } else { format!("{calls} calls are") }
 }
 
 fn were_made(calls: usize) -> String {
@@ -252,8 +185,4 @@ fn took(duration: Duration) -> String {
     } else {
         format!("{:.1} s", duration.as_secs_f64())
     }
-}
-
-fn shown(path: &Path) -> String {
-    visible(&path.display().to_string())
 }

@@ -1,8 +1,9 @@
 //! Logs to replay, and a way to run the program on them.
 
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -17,6 +18,16 @@ pub(crate) struct Ran {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
+}
+
+impl From<Output> for Ran {
+    fn from(output: Output) -> Self {
+        Self {
+            code: output.status.code(),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
 }
 
 impl Fixture {
@@ -53,12 +64,19 @@ impl Fixture {
     }
 
     pub(crate) fn run(&self, arguments: &[&str]) -> Ran {
-        let output = self.command().args(arguments).output().unwrap();
-        Ran {
-            code: output.status.code(),
-            stdout: String::from_utf8(output.stdout).unwrap(),
-            stderr: String::from_utf8(output.stderr).unwrap(),
-        }
+        Ran::from(self.command().args(arguments).output().unwrap())
+    }
+
+    /// `dsh replay OPTIONS - < log.jsonl`, through a pipe.
+    pub(crate) fn replay_piped(&self, options: &[&str]) -> Ran {
+        let mut command = self.command();
+        command.arg("replay").args(options).arg("-").stdin(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        // A program that refuses its command line reads nothing.
+        let _ = stdin.write_all(&fs::read(self.log()).unwrap());
+        drop(stdin);
+        Ran::from(child.wait_with_output().unwrap())
     }
 
     /// `dsh replay OPTIONS log.jsonl`

@@ -121,10 +121,14 @@ fn a_wrong_command_line() {
 }
 
 #[test]
-fn the_exit_codes_are_documented() {
+fn examples_and_exit_codes_are_documented() {
     for arguments in [&["--help"][..], &["replay", "--help"], &["plugins", "--help"]] {
         let ran = Fixture::new().run(arguments);
         assert_eq!(ran.code, Some(0));
         assert!(ran.stdout.contains("Exit codes:"), "{}", ran.stdout);
+        assert!(ran.stdout.contains("Examples:"), "{}", ran.stdout);
     }
+    let help = Fixture::new().run(&["replay", "--help"]).stdout;
+    assert!(help.contains("\n  130  Ctrl-C at the question"), "{help}");
+    assert!(help.contains("dsh replay --yes - "), "{help}");
 }

@@ -122,3 +122,33 @@ fn a_second_interruption_does_not_wait_for_a_command_that_will_not_end() {
     assert_eq!(size(), before);
     fixture.assert_tidy();
 }
+
+/// Goes on when it is told to end, though not for ever.
+const STUBBORN: &str = "trap '' TERM; for i in $(seq 200); do sleep 0.05; done";
+
+#[test]
+fn who_waits_for_a_command_to_end_is_told() {
+    let fixture = Fixture::new();
+    let mark = fixture.path("ran");
+    let command = format!("touch {}; {STUBBORN}", mark.display());
+    std::fs::write(fixture.log(), Log::new().bash(&command).text()).unwrap();
+    let child = fixture.command().args(["replay", "--yes"]).arg(fixture.log()).spawn().unwrap();
+    wait_for(&mark);
+    send(&child, Signal::SIGINT);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    let stopping = "dsh: stopping what is still running… (Ctrl-C again: do not wait for it)\n";
+    assert!(stderr.starts_with(stopping), "{stderr}");
+    fixture.assert_tidy();
+}
+
+#[test]
+fn who_waits_for_what_commands_left_running_is_told() {
+    let fixture =
+        Fixture::with(&Log::new().bash(&format!("({STUBBORN}) >/dev/null 2>&1 & echo hi")).result("hi\n"));
+    let ran = fixture.replay(&["--yes"]);
+    assert_eq!(ran.code, Some(0));
+    assert!(ran.stdout.contains("same result as logged: 1"), "{}", ran.stdout);
+    assert!(ran.stderr.starts_with("dsh: stopping what is still running…"), "{}", ran.stderr);
+}

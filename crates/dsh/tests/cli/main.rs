@@ -2,10 +2,12 @@
 
 #![allow(clippy::unwrap_used, missing_docs, reason = "these are tests")]
 
+mod colour;
 mod fixture;
 mod guard;
 mod input;
 mod interruption;
+mod piped;
 mod plugins;
 mod replay;
 mod safety;

@@ -50,3 +50,19 @@ fn the_schema_of_one_plugin_can_be_asked_for() {
     assert_eq!(ran.code, Some(2));
     assert!(ran.stderr.contains("tool-fs"), "{}", ran.stderr);
 }
+
+#[test]
+fn the_examples_of_the_help_run() {
+    let fixture = Fixture::new();
+    let help = fixture.run(&["plugins", "--help"]).stdout;
+    let (_, examples) = help.split_once("Examples:\n").unwrap();
+    let mut tried = Vec::new();
+    for line in examples.lines().take_while(|line| !line.is_empty()) {
+        let (command, _what) = line.trim().split_once("  ").unwrap();
+        let arguments: Vec<&str> = command.split(' ').skip(1).collect();
+        let ran = fixture.run(&arguments);
+        assert_eq!(ran.code, Some(0), "{command}: {}", ran.stderr);
+        tried.push(arguments.concat());
+    }
+    assert_eq!(tried, ["plugins", "plugins--json", "plugins--schematool-bash"]);
+}

@@ -35,7 +35,8 @@ fn every_line_of_the_json_form_is_an_object_with_its_type() {
         ("same", json!(8)),
         ("different", json!(0)),
         ("denied", json!(0)),
-        ("unknownTool", json!(0)),
+        ("unknownTool", json!(1)),
+        ("notCompared", json!(0)),
         ("leftOut", json!(0)),
         ("unknownNames", json!(["web_search"])),
     ] {
@@ -72,9 +73,33 @@ fn each_call_comes_to_one_verdict() {
         of_type(&lines, "call").iter().map(|call| call["verdict"].as_str().unwrap()).collect();
     assert_eq!(verdicts, ["same", "different", "unknown-tool", "not-logged"]);
     let summary = &lines[5];
-    for field in ["same", "different", "unknownTool", "notLogged"] {
+    for field in ["same", "different", "notCompared", "unknownTool", "notLogged"] {
         assert_eq!(summary[field], 1, "{field}");
     }
+}
+
+#[test]
+fn calls_of_unknown_tools_are_counted_whatever_they_came_to() {
+    let log = Log::new().call("grep", "{}").result("found").call("grep", "{}").bash("true");
+    let lines = Fixture::with(&log).replay_json(&[]);
+    let unknown = of_type(&lines, "call").iter().filter(|call| call["unknownTool"] == true).count();
+    let summary = &lines[4];
+    assert_eq!((unknown, &summary["unknownTool"]), (2, &json!(2)));
+    assert_eq!((&summary["notCompared"], &summary["notLogged"]), (&json!(1), &json!(2)));
+    let denied = Fixture::with(&log).replay_json(&["--deny", "grep"]);
+    assert_eq!(denied[4]["unknownTool"], 0, "a denied call does not get as far");
+}
+
+#[test]
+fn a_difference_that_would_take_too_long_is_cut_and_says_so() {
+    let old: String = (0..300_000).map(|line| format!("x{line}\n")).collect();
+    let fixture = Fixture::with(&Log::new().bash("seq 1 10000").result(&old).bash("echo b").result("a\n"));
+    let start = Instant::now();
+    let ran = fixture.replay(&["--yes", "--diff"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
+    let cut = "the comparison was cut off after 1 s, so lines that are the same can be shown as different";
+    assert_eq!(ran.stdout.matches(cut).count(), 1, "{}", ran.stdout);
 }
 
 #[test]
