@@ -51,6 +51,10 @@ pub fn decode(
 ) -> Result<Decoded, StorageError> {
     let source = Source { id, path };
     let text = Text::of(source, bytes, compression, max_bytes)?;
+    // Without its newline a header may be the beginning of another one.
+    if !text.bytes.contains(&b'\n') {
+        return Err(source.corrupt("it has no whole header"));
+    }
     let readable = String::from_utf8_lossy(&text.bytes);
     let current = legacy::current(&readable);
     let whole = match text.whole {
@@ -129,8 +133,6 @@ impl<'b> Text<'b> {
     ) -> Result<Self, StorageError> {
         match compression {
             Compression::None if bytes.len() as u64 > max_bytes => Err(source.too_long(max_bytes)),
-            // Without its newline the header may be the beginning of another one.
-            Compression::None if !bytes.contains(&b'\n') => Err(source.corrupt("it has no whole header")),
             Compression::None => Ok(Self { bytes: bytes.into(), whole: 0, cut: None }),
             Compression::Zstd => Self::unpacked(source, bytes, max_bytes),
         }

@@ -278,7 +278,7 @@ fn a_log_that_changes_while_it_is_read_is_read_again() {
         });
         let store = JsonlStorage::open_on(config(root.path(), compression), Arc::new(disk)).unwrap();
         let stored = store.read("t").unwrap().unwrap();
-        assert_eq!(stored.events, all);
+        assert_eq!(stored.events.to_vec(), all);
         assert_eq!(Some(stored.revision), store.revision("t").unwrap());
     }
 }
@@ -294,7 +294,7 @@ fn a_log_that_is_replaced_while_it_is_read_is_read_again() {
     let target = path.clone();
     disk.meddle(1, move || fs::rename(&other, &target).unwrap());
     let store = JsonlStorage::open_on(config(root.path(), Compression::None), Arc::new(disk)).unwrap();
-    assert_eq!(store.read("t").unwrap().unwrap().events[0].data().get(), "{\"n\":7}");
+    assert_eq!(store.read("t").unwrap().unwrap().events.first().unwrap().data().get(), "{\"n\":7}");
 }
 
 // spec: session/S99

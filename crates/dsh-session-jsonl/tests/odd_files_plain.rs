@@ -268,7 +268,7 @@ fn bytes_that_are_no_text_are_read_as_a_replacement_and_stay_as_they_are() {
     let store = quick(root.path(), Compression::None);
     let stored = store.read("t").unwrap().unwrap();
     assert_eq!(stored.torn, None);
-    assert_eq!(stored.events[1].data().get(), "\"a\u{fffd}b\"");
+    assert_eq!(stored.events.get(1).unwrap().data().get(), "\"a\u{fffd}b\"");
     let stored = repaired(&store, "t").unwrap().unwrap();
     assert_eq!(kinds(&stored.events), ["turn/start", "x/y", "turn/end"]);
     let after = fs::read(log_path(root.path(), Compression::None)).unwrap();

@@ -138,7 +138,7 @@ fn the_reference_reads_what_is_written_here() {
                     .unwrap()
                     .events
                     .iter()
-                    .map(|event| object(event))
+                    .map(|event| object(&event))
                     .collect();
                 let report = reference.read(root.path(), &header.id, compression);
                 assert_same(
@@ -172,20 +172,23 @@ fn the_reference_closes_and_cuts_a_log_of_ours_as_it_is_done_here() {
 
             let report = reference.read(root.path(), "t", compression);
             let stored = store.read("t").unwrap().unwrap();
-            let list = stored.events.iter().cloned().collect();
             let ours = |events: &[Arc<Event>]| -> Value {
                 events.iter().map(|event| without_made_up_texts(object(event))).collect()
             };
-            let closed = [stored.events.clone(), closers(&list)].concat();
+            let closed = [stored.events.to_vec(), closers(&stored.events)].concat();
             assert_same(
                 &report["inspect"]["ok"]["events"],
                 &ours(&closed),
                 &format!("{compression:?}, {torn} bytes short"),
             );
             let repaired = repaired(&store, "t").unwrap().unwrap();
-            assert_same(&report["load"]["ok"]["events"], &ours(&repaired.events), "after its load");
+            assert_same(&report["load"]["ok"]["events"], &ours(&repaired.events.to_vec()), "after its load");
             let after = reference.read(root.path(), "t", compression);
-            assert_same(&after["inspect"]["ok"]["events"], &ours(&repaired.events), "what was repaired here");
+            assert_same(
+                &after["inspect"]["ok"]["events"],
+                &ours(&repaired.events.to_vec()),
+                "what was repaired here",
+            );
             assert_eq!(after["repaired"]["ok"], Value::Null);
         }
     }

@@ -81,7 +81,7 @@ fn other_process() {
             let all = notes(EVENTS);
             let (mut done, mut writer) = match store.open("t").unwrap() {
                 Some(Opened { stored, mut writer }) => {
-                    assert_eq!(stored.events, all[..stored.events.len()]);
+                    assert_eq!(stored.events.to_vec(), all[..stored.events.len()]);
                     writer.repair(&[]).unwrap();
                     (stored.events.len(), writer)
                 }
@@ -178,11 +178,11 @@ fn no_acknowledged_event_is_lost_when_the_writer_is_killed() {
         *least = acknowledged.max(*least);
 
         let store = store(root.path(), *compression);
-        let read = store.read("t").unwrap().map(|stored| stored.events).unwrap_or_default();
+        let read = store.read("t").unwrap().map(|stored| stored.events.to_vec()).unwrap_or_default();
         assert!(read.len() >= *least, "round {round}: {} events left of {least}", read.len());
         assert_eq!(read, all[..read.len()], "round {round}");
         if let Some(Opened { stored, mut writer }) = store.open("t").unwrap() {
-            assert_eq!(stored.events, read);
+            assert_eq!(stored.events.to_vec(), read);
             writer.repair(&[]).unwrap();
             assert_eq!(store.read("t").unwrap().unwrap().torn, None);
             *least = read.len();

@@ -25,7 +25,7 @@ pub(crate) fn check(input: &[u8]) {
             let again = decode("fuzz", "fuzz", sound, compression, LIMIT_BYTES);
             let Ok(again) = again else { panic!("what is left after a cut is no log: {again:?}") };
             assert_eq!(again.torn, None, "nothing is torn after a cut");
-            assert!(events.starts_with(&again.events), "a cut changes nothing before it");
+            assert!(events.to_vec().starts_with(&again.events.to_vec()), "a cut changes nothing before it");
         }
     }
     let Ok(line) = header.to_line() else { panic!("a header that cannot be written was read") };
