@@ -11,15 +11,15 @@
 //!
 //! **Lock order** a turn → the table of tracks → a track's notes. Storage is called in a turn and with no other lock.
 
+mod cache;
 mod error;
+mod prepare;
+mod read;
+mod stored;
 mod track;
 mod tracks;
 mod work;
 mod write;
-mod cache;
-mod read;
-mod stored;
-mod prepare;
 
 use std::sync::Arc;
 use std::time::Duration;

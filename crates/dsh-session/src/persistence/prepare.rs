@@ -116,7 +116,10 @@ impl Drop for Preparation {
                 Ok(())
             });
             if let Err(error) = released.await {
-                tracing::warn!(error = &error as &dyn std::error::Error, "a session was not given up in order");
+                tracing::warn!(
+                    error = &error as &dyn std::error::Error,
+                    "a session was not given up in order"
+                );
             }
         };
         // Where the plugin is going, its end gives the claim up.
