@@ -12,6 +12,7 @@
 //! **Lock order** a turn → the table of tracks → a track's notes. Storage is called in a turn and with no other lock.
 
 mod cache;
+mod claim;
 mod error;
 mod prepare;
 mod read;

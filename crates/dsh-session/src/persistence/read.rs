@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use super::claim::checked;
 use super::stored::StoredSession;
 use super::tracks::Turn;
-use super::work::checked;
 use super::write::drain;
 use super::{Inner, PersistError, SessionPersistence};
 use crate::event::Event;

@@ -122,7 +122,7 @@ impl Track {
         let reserved = notes.reserved.take();
         drop(notes);
         if reserved.is_some() {
-            self.freed.notify_waiters();
+            self.wake_waiters();
         }
         Ok(())
     }
@@ -140,16 +140,19 @@ impl Track {
         self.notes.lock().leaving.iter().cloned().collect()
     }
 
-    /// The end of a session that left was written, or was tried to be.
-    pub(super) fn wrote_left(&self, left: &Left, well: bool) {
+    /// To write the end of a session that left is tried.
+    pub(super) fn tried_left(&self, left: &Left) {
         let mut notes = self.notes.lock();
-        let at = notes.leaving.iter().position(|known| Arc::ptr_eq(&known.session, &left.session));
-        let Some(at) = at else { return };
-        if !well {
-            notes.leaving[at].tried = true;
-            return;
+        for known in notes.leaving.iter_mut().filter(|known| known.is(left)) {
+            known.tried = true;
         }
-        let gone = notes.leaving.remove(at);
+    }
+
+    /// The end of a session that left was written.
+    pub(super) fn wrote_left(&self, left: &Left) {
+        let mut notes = self.notes.lock();
+        let at = notes.leaving.iter().position(|known| known.is(left));
+        let gone = at.and_then(|at| notes.leaving.remove(at));
         drop(notes);
         drop(gone);
     }
@@ -168,7 +171,7 @@ impl Track {
     pub(super) fn unreserve(&self, session: &Arc<Session>) -> bool {
         let reserved = self.notes.lock().reserved.take_if(|known| Arc::ptr_eq(known, session));
         if reserved.is_some() {
-            self.freed.notify_waiters();
+            self.wake_waiters();
         }
         reserved.is_some()
     }
@@ -176,6 +179,11 @@ impl Track {
     /// Ends when a reservation does that was there when this was called.
     pub(super) fn freed(&self) -> Notified<'_> {
         self.freed.notified()
+    }
+
+    /// Has those who wait for the end of a reservation look again.
+    pub(super) fn wake_waiters(&self) {
+        self.freed.notify_waiters();
     }
 
     /// Opens a window; none if one is open.
@@ -217,6 +225,12 @@ impl Track {
     /// The work on the session, when it is this caller's turn.
     pub(super) async fn work(&self) -> OwnedMutexGuard<Work> {
         self.work.clone().lock_owned().await
+    }
+}
+
+impl Left {
+    fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.session, &other.session)
     }
 }
 

@@ -75,7 +75,7 @@ impl Inner {
     async fn write(self: &Arc<Self>, turn: Turn, session: &Arc<Session>) -> Result<(), PersistError> {
         let session = session.clone();
         self.in_turn(turn, move |inner, turn| {
-            // A failure is told by who writes it again.
+            // A failure is told there, and is not this session's.
             let _ = drain(&*inner.storage, turn, false);
             if !turn.track.is_of(&session) {
                 return Ok(());
@@ -91,14 +91,15 @@ impl Inner {
     /// A session has left the store: what is left of it is written, then its claim is given up.
     pub(super) fn release_later(self: &Arc<Self>, session: &Arc<Session>) {
         let Some(track) = self.tracks.leave(session) else { return };
-        let inner = self.clone();
+        let (inner, id) = (self.clone(), session.id().to_owned());
         let releasing = async move {
-            let id = track.id().to_owned();
-            let released = match track.turn().await {
-                Ok(turn) => inner.in_turn(turn, |inner, turn| drain(&*inner.storage, turn, false)).await,
-                Err(error) => Err(error),
-            };
-            if let Err(error) = released {
+            let Ok(turn) = track.turn().await else { return };
+            let released = inner.in_turn(turn, |inner, turn| {
+                // Told where it happened.
+                let _ = drain(&*inner.storage, turn, false);
+                Ok(())
+            });
+            if let Err(error) = released.await {
                 tracing::warn!(
                     session = id,
                     error = &error as &dyn std::error::Error,
@@ -186,16 +187,26 @@ impl Inner {
 }
 
 /// Writes the ends of the sessions that have left, and gives up what was claimed for them; with `again` also where that
-/// was tried in vain. Gives the first failure.
+/// was tried in vain. Gives the first failure; each session's first one is told.
 pub(super) fn drain(storage: &dyn Storage, turn: &mut Turn, again: bool) -> Result<(), PersistError> {
     let mut result = Ok(());
     for left in turn.track.all_left() {
         if left.tried && !again {
             continue;
         }
+        // Noted before, for a storage that panics.
+        turn.track.tried_left(&left);
         let written = turn.work.write(storage, &left.session, left.until);
         turn.work.give_up_of(&left.session);
-        turn.track.wrote_left(&left, written.is_ok());
+        match &written {
+            Ok(()) => turn.track.wrote_left(&left),
+            Err(error) if !left.tried => tracing::warn!(
+                session = left.session.id(),
+                error = error as &dyn std::error::Error,
+                "cannot write the end of the session; it is tried again when the store ends"
+            ),
+            Err(_) => {}
+        }
         result = result.and(written);
     }
     result
@@ -205,14 +216,17 @@ pub(super) fn drain(storage: &dyn Storage, turn: &mut Turn, again: bool) -> Resu
 fn end(storage: &dyn Storage, turn: &mut Turn) -> Vec<PersistError> {
     let mut failures = Vec::new();
     for left in turn.track.all_left() {
-        let written = turn.work.write(storage, &left.session, left.until);
-        turn.track.wrote_left(&left, written.is_ok());
-        failures.extend(written.err());
+        match turn.work.write(storage, &left.session, left.until) {
+            Ok(()) => turn.track.wrote_left(&left),
+            Err(error) => failures.push(error),
+        }
     }
     if let Some(session) = turn.track.session() {
         failures.extend(turn.work.write(storage, &session, session.len()).err());
     }
     turn.work.end();
+    // Who waits for a reservation to end is to find out.
+    turn.track.wake_waiters();
     failures
 }
 
