@@ -16,10 +16,13 @@
 //! is a snapshot.
 
 mod calls;
+mod checkup;
 mod closers;
 mod data;
 mod error;
 mod event;
+mod events;
+mod finite;
 mod fold;
 mod fork;
 mod header;
@@ -35,19 +38,23 @@ mod packed;
 mod payload;
 mod persistence;
 mod plugin;
+mod run;
 mod seed;
 mod session;
 mod storage;
 mod store;
+mod stored;
 mod surface;
 mod text;
 mod vocabulary;
 
 pub use calls::{LoggedCall, tool_calls};
+pub use checkup::{Checkup, Verdict};
 pub use closers::closers;
 pub use data::EventData;
 pub use error::{AppendError, BadData, BadHeader, NotLossless, Problem, ReadError, SeedError, SurfaceError};
 pub use event::Event;
+pub use events::{Events, Iter};
 pub use fold::derive_messages;
 pub use fork::{ForkError, prefix as fork_prefix};
 pub use header::{FORMAT_VERSION, Origin, SessionHeader};
@@ -67,6 +74,7 @@ pub use seed::Seed;
 pub use session::{Appending, Session, SessionEvent};
 pub use storage::{Listed, Location, Opened, RawLog, Storage, StorageError, Stored, Writer};
 pub use store::{CreateError, CreateSession, FlushError, SessionStore};
+pub use stored::{EventParts, event_from_parts, unpack_row};
 pub use surface::{Plan, Replacement, Surface, SurfaceOp, is_surface_type};
 pub use text::JsonText;
 pub use vocabulary::is_known;

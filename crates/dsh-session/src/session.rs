@@ -16,14 +16,17 @@ use cordis::{Context, ScopeKey};
 use dsh_llm::Message;
 use parking_lot::{Mutex, ReentrantMutex};
 
-use crate::error::{AppendError, BadHeader, SeedError};
+use crate::error::{AppendError, BadHeader, SeedError, SurfaceError};
 use crate::event::Event;
+use crate::events::{Events, Segment};
 use crate::fold::Fold;
 use crate::header::SessionHeader;
 use crate::keys::{APPENDING, EVENT};
 use crate::list::List;
 use crate::new_event::NewEvent;
+use crate::packed::CHUNK;
 use crate::payload::{EndSeed, EpochHeader, Payload, RequestContext};
+use crate::run::Run;
 use crate::seed::{self, Seed};
 use crate::surface::Surface;
 
@@ -46,7 +49,7 @@ struct Turn {
 
 #[derive(Default)]
 struct State {
-    events: List<Arc<Event>>,
+    events: Events,
     fold: Fold,
     detached: bool,
 }
@@ -93,8 +96,11 @@ impl Session {
         header.check().map_err(|reason| SeedError::Header(BadHeader { reason }))?;
         let mut state = State::default();
         let Some(seed) = seed else { return Ok(Self::assemble(header, state, 0)) };
-        for event in seed.events {
-            state.admit(event)?;
+        for segment in seed.events.segments() {
+            match segment {
+                Segment::One(event) => state.admit(event.clone())?,
+                Segment::Run(run) => state.admit_run(run)?,
+            }
         }
         let first_live = state.events.len() as u64;
         if state.events.last().is_none_or(|event| event.kind() != EndSeed::TYPE) {
@@ -148,7 +154,7 @@ impl Session {
 
     /// The events so far. The list does not grow any more.
     #[must_use]
-    pub fn events(&self) -> List<Arc<Event>> {
+    pub fn events(&self) -> Events {
         self.state.lock().events.clone()
     }
 
@@ -292,13 +298,28 @@ impl Drop for Ends<'_> {
 
 impl State {
     fn plan(&self, event: &Event) -> Result<crate::surface::Plan, crate::error::SurfaceError> {
-        let earlier = |seq: u64| Some(&**self.events.get(usize::try_from(seq).ok()?)?);
+        let earlier = |seq: u64| self.events.get(usize::try_from(seq).ok()?);
         self.fold.surface().plan(event, earlier)
     }
 
     fn commit(&mut self, event: Arc<Event>, plan: crate::surface::Plan) {
         self.fold.commit(&event, plan, &self.events);
         self.events.push(event);
+    }
+
+    /// Takes a run of a seed: nothing of it is part of the conversation.
+    fn admit_run(&mut self, run: &Arc<Run>) -> Result<(), SeedError> {
+        let (expected, found) = (self.events.len() as u64, run.first_seq());
+        if expected != found {
+            return Err(SeedError::Event {
+                seq: found,
+                kind: CHUNK.to_owned(),
+                reason: SurfaceError::NotNext { expected, found }.to_string(),
+            });
+        }
+        self.fold.pass(run.len() as u64);
+        self.events.push_shared(run.clone());
+        Ok(())
     }
 
     /// Takes an event of a seed.

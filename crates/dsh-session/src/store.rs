@@ -241,7 +241,10 @@ impl SessionStore {
         let Some(at) = session.attachment().filter(|_| self.is_live(session)) else {
             return Err(FlushError::NotLive { id: id() });
         };
-        let heard = at.ctx.listeners(FLUSH) > 0;
+        let heard = match &at.owner {
+            Some(scope) => at.ctx.at(scope).listeners(FLUSH),
+            None => at.ctx.listeners(FLUSH),
+        } > 0;
         match at.ctx.parallel(FLUSH, session).await {
             Ok(()) => Ok(heard),
             Err(failures) => match failures.causes.into_iter().next() {

@@ -4,9 +4,9 @@ use std::sync::{Arc, Weak};
 
 use super::PersistError;
 use crate::event::Event;
+use crate::events::Events;
 use crate::header::SessionHeader;
 use crate::json::same_json;
-use crate::list::List;
 use crate::session::Session;
 use crate::storage::{Opened, Storage, StorageError, Stored, Writer};
 
@@ -30,7 +30,7 @@ pub(super) fn claim_name(
     storage: &dyn Storage,
     header: &SessionHeader,
     session: &Arc<Session>,
-    events: &List<Arc<Event>>,
+    events: &Events,
     until: u64,
 ) -> Result<Log, PersistError> {
     if header.cwd != session.header().cwd {
@@ -44,7 +44,7 @@ pub(super) fn claim(
     storage: &dyn Storage,
     header: &SessionHeader,
     session: &Arc<Session>,
-    events: &List<Arc<Event>>,
+    events: &Events,
     until: u64,
 ) -> Result<Log, PersistError> {
     let of = Some(Arc::downgrade(session));
@@ -62,7 +62,7 @@ pub(super) fn claim(
 fn adopt(
     opened: Opened,
     session: &Arc<Session>,
-    live: &List<Arc<Event>>,
+    live: &Events,
     until: u64,
 ) -> Result<(Box<dyn Writer>, u64), PersistError> {
     let Opened { stored, mut writer } = opened;
@@ -90,9 +90,9 @@ fn elsewhere(session: &Session) -> PersistError {
 }
 
 /// The events from one number up to another one.
-pub(super) fn between(events: &List<Arc<Event>>, from: u64, until: u64) -> Vec<Arc<Event>> {
+pub(super) fn between(events: &Events, from: u64, until: u64) -> Vec<Arc<Event>> {
     let index = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
-    events.from(index(from)).take(index(until.saturating_sub(from))).cloned().collect()
+    events.from(index(from)).take(index(until.saturating_sub(from))).collect()
 }
 
 /// Whether two events say the same, however they are written.

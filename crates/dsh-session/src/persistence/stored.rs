@@ -1,11 +1,8 @@
 //! What is given of a session that was read.
 
-use std::sync::Arc;
-
 use crate::closers::closers;
-use crate::event::Event;
+use crate::events::Events;
 use crate::header::SessionHeader;
-use crate::list::List;
 use crate::session::Session;
 use crate::storage::Stored;
 
@@ -15,7 +12,7 @@ pub struct StoredSession {
     /// Who it is.
     pub header: SessionHeader,
     /// Its events; an open turn of a stored one is closed by the last ones.
-    pub events: List<Arc<Event>>,
+    pub events: Events,
     /// What is, or was, wrong with the end of the log, for people.
     pub torn: Option<String>,
     /// How many of the events close what was open.
@@ -29,7 +26,7 @@ impl StoredSession {
 
     /// What is stored, and what closes it.
     pub(super) fn closed(stored: Stored) -> Self {
-        let mut events: List<Arc<Event>> = stored.events.into_iter().collect();
+        let mut events = stored.events;
         let closing = closers(&events);
         let closers = closing.len();
         for event in closing {

@@ -147,7 +147,7 @@ impl Work {
         let mut revision = Some(read);
         if torn || session.closers > 0 {
             let all = session.events.len();
-            let closing: Vec<_> = session.events.from(all - session.closers).cloned().collect();
+            let closing: Vec<_> = session.events.from(all - session.closers).collect();
             writer.repair(&closing)?;
             revision = storage.revision(&self.id)?;
         }

@@ -46,7 +46,7 @@ async fn the_end_of_the_store_tells_all_failures_as_one() {
     assert!(message.contains("`a`: what is stored as `a` is another session"), "{message}");
     assert!(message.contains("`c`: what is stored as `c` is another session"), "{message}");
     assert!(!message.contains("`b`"), "{message}");
-    assert_eq!(texts(&host.disk.events("b")), ["live"], "the failures of others do not hold it up");
+    assert_eq!(texts(host.disk.events("b")), ["live"], "the failures of others do not hold it up");
     assert!(host.disk.is_closed());
 }
 
@@ -98,7 +98,7 @@ async fn work_that_was_begun_is_awaited_and_work_that_comes_later_is_refused() {
     drop(hold);
     appending.await.unwrap().unwrap();
     ending.await.unwrap();
-    assert_eq!(texts(&host.disk.events("s")), ["a"]);
+    assert_eq!(texts(host.disk.events("s")), ["a"]);
     assert!(matches!(lease.list().await, Err(PersistError::Closed)));
     drop(lease);
 }
@@ -118,7 +118,7 @@ async fn a_preparation_that_outlives_the_store_holds_nothing() {
     drop(prepared);
     say(&session, "b");
     host.flush(&session).await.unwrap();
-    assert_eq!(texts(&host.disk.events("s")), ["a", "b"]);
+    assert_eq!(texts(host.disk.events("s")), ["a", "b"]);
 }
 
 // spec: session/S87, design/P1
@@ -148,7 +148,23 @@ async fn a_write_that_hangs_is_named_by_the_unload_and_neither_it_nor_others_are
     until("the claim is given up", || host.disk.claims() == 0).await;
     host.keep_again().await;
     host.flush(&hung).await.unwrap();
-    assert_eq!(texts(&host.disk.events("hung")), ["a", "b"]);
+    assert_eq!(texts(host.disk.events("hung")), ["a", "b"]);
+}
+
+// spec: session/S77, S87
+#[tokio::test]
+async fn who_waits_for_a_reserved_session_is_told_when_the_store_ends() {
+    let host = Host::new().await;
+    let (header, events) = log("s", &["a"]);
+    host.disk.put(header, events, None);
+    let _held = host.kept().get().unwrap().prepare("s").await.unwrap();
+    let kept = host.kept();
+    let waiting = tokio::spawn(async move { kept.get().unwrap().prepare("s").await.map(drop) });
+    settle().await;
+    assert!(!waiting.is_finished());
+    host.keeper.dispose().await;
+    let told = tokio::time::timeout(Duration::from_secs(10), waiting).await.unwrap().unwrap();
+    assert!(matches!(told, Err(PersistError::Closed)), "{told:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -198,7 +214,7 @@ fn a_runtime_that_ends_in_the_middle_of_a_write_leaves_a_prefix_that_can_be_resu
         until("the write that was begun ends", || disk.events("s").len() == 2 && disk.claims() == 0).await;
         let host = Host::over(&disk).await;
         let prepared = host.kept().get().unwrap().prepare("s").await.unwrap();
-        assert_eq!(texts(prepared.session().events().iter()), ["a", "b"]);
+        assert_eq!(texts(&prepared.session().events()), ["a", "b"]);
         host.app.assert_no_errors();
     });
 }
@@ -209,6 +225,6 @@ async fn the_end_of_the_app_ends_the_store_in_order() {
     let (session, _effect) = host.live("s");
     say(&session, "a");
     assert!(host.app.shutdown().await.is_clean());
-    assert_eq!(texts(&host.disk.events("s")), ["a"]);
+    assert_eq!(texts(host.disk.events("s")), ["a"]);
     assert!(host.disk.is_closed());
 }

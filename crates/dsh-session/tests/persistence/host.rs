@@ -113,15 +113,15 @@ pub(crate) fn log(id: &str, texts: &[&str]) -> (SessionHeader, Vec<Arc<Event>>) 
     for text in texts {
         say(&session, text);
     }
-    ((**session.header()).clone(), session.events().iter().cloned().collect())
+    ((**session.header()).clone(), session.events().to_vec())
 }
 
 /// The texts of the notes among events.
-pub(crate) fn texts<'e>(events: impl IntoIterator<Item = &'e Arc<Event>>) -> Vec<String> {
-    events
-        .into_iter()
-        .filter(|event| event.kind() == "x/note")
-        .map(|event| event.data().get()["{\"text\":\"".len()..event.data().get().len() - 2].to_owned())
+pub(crate) fn texts<E: std::borrow::Borrow<Arc<Event>>>(events: impl IntoIterator<Item = E>) -> Vec<String> {
+    let notes =
+        events.into_iter().map(|event| event.borrow().clone()).filter(|event| event.kind() == "x/note");
+    notes
+        .map(|note| note.data().get()["{\"text\":\"".len()..note.data().get().len() - 2].to_owned())
         .collect()
 }
 

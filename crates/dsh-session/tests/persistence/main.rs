@@ -9,4 +9,5 @@ mod reading;
 mod resuming;
 mod storage_only;
 mod threads;
+mod warnings;
 mod windows;

@@ -182,7 +182,7 @@ fn broken(what: &str) -> StorageError {
 fn stored(log: &Log) -> Stored {
     Stored {
         header: log.header.clone(),
-        events: log.events.clone(),
+        events: log.events.iter().cloned().collect(),
         torn: log.torn.clone(),
         revision: format!("memory:{}", log.revision),
     }

@@ -6,7 +6,11 @@ use crate::host::{Host, add, log, pass, say, text_of, texts, until};
 use crate::memory::Fault;
 
 fn seeded(id: &str, events: Vec<std::sync::Arc<dsh_session::Event>>) -> CreateSession {
-    CreateSession { id: Some(id.to_owned()), seed: Some(Seed::new(events)), ..CreateSession::default() }
+    CreateSession {
+        id: Some(id.to_owned()),
+        seed: Some(Seed::new(events.into_iter().collect())),
+        ..CreateSession::default()
+    }
 }
 
 fn in_folder(id: &str, cwd: &str) -> CreateSession {
@@ -62,7 +66,7 @@ async fn a_live_session_that_begins_like_the_stored_one_goes_on_with_its_log() {
     say(&session, "c");
     host.flush(&session).await.unwrap();
     assert_eq!(host.disk.calls(), ["open s", "append s 2"]);
-    assert_eq!(texts(&host.disk.events("s")), ["a", "b", "c"]);
+    assert_eq!(texts(host.disk.events("s")), ["a", "b", "c"]);
     assert_eq!(host.disk.header("s"), Some(header), "the header stays as it was stored");
 }
 
@@ -183,7 +187,7 @@ async fn a_live_session_is_written_after_a_reload_without_another_event() {
     say(&session, "between");
     host.keep_again().await;
     pass(200).await;
-    assert_eq!(texts(&host.disk.events("s")), ["between"]);
+    assert_eq!(texts(host.disk.events("s")), ["between"]);
 }
 
 // spec: session/S86
@@ -198,7 +202,7 @@ async fn a_session_that_goes_is_written_to_its_end_and_its_log_released() {
     effect.dispose().await;
     say(&session, "told to nobody");
     until("the claim is given up", || host.disk.claims() == 0).await;
-    assert_eq!(texts(&host.disk.events("s")), ["a", "b"]);
+    assert_eq!(texts(host.disk.events("s")), ["a", "b"]);
     assert_eq!(format!("{:?}", *host.kept().get().unwrap()), "SessionPersistence { tracks: 0, .. }");
 }
 
@@ -213,7 +217,7 @@ async fn the_end_of_a_session_that_could_not_be_written_is_tried_again_when_the_
     until("it was tried", || host.disk.called() == 2).await;
     assert!(host.disk.events("s").is_empty());
     assert!(host.keeper.dispose().await.is_clean());
-    assert_eq!(texts(&host.disk.events("s")), ["a"]);
+    assert_eq!(texts(host.disk.events("s")), ["a"]);
     host.app.assert_no_errors();
 }
 
@@ -232,7 +236,7 @@ async fn a_new_session_of_the_id_does_not_mix_with_the_end_of_the_old_one() {
     drop(hold);
     let error = host.flush(&new).await.unwrap_err();
     assert!(error.contains("they differ at seq 0"), "{error}");
-    assert_eq!(texts(&host.disk.events("s")), ["a"]);
+    assert_eq!(texts(host.disk.events("s")), ["a"]);
 }
 
 // spec: session/S86
@@ -243,10 +247,25 @@ async fn a_session_that_is_made_from_the_old_one_at_once_goes_on_with_its_log() 
     say(&old, "a");
     say(&old, "b");
     effect.dispose().await;
-    let (new, _effect) = host.live_with(seeded("s", old.events().iter().cloned().collect()));
+    let (new, _effect) = host.live_with(seeded("s", old.events().to_vec()));
     say(&new, "c");
     host.flush(&new).await.unwrap();
-    assert_eq!(texts(&host.disk.events("s")), ["a", "b", "c"]);
+    assert_eq!(texts(host.disk.events("s")), ["a", "b", "c"]);
+}
+
+// spec: session/S74, S86
+#[tokio::test]
+async fn an_old_session_on_which_the_storage_panics_does_not_hold_up_the_new_one() {
+    let host = Host::new().await;
+    let (old, effect) = host.live("s");
+    host.flush(&old).await.unwrap();
+    say(&old, "a");
+    host.disk.fail([Fault::Panic]);
+    effect.dispose().await;
+    until("its end was tried", || host.disk.called() == 2 && host.disk.claims() == 0).await;
+    let (new, _effect) = host.live_with(seeded("s", old.events().to_vec()));
+    host.flush(&new).await.unwrap();
+    assert_eq!(host.disk.kinds("s"), ["x/note", "session/end-seed"]);
 }
 
 // spec: session/S88
@@ -263,7 +282,7 @@ async fn nothing_that_ends_takes_a_log_away() {
     let ids: Vec<_> =
         host.kept().get().unwrap().list().await.unwrap().into_iter().map(|header| header.id).collect();
     assert_eq!(ids, ["a", "b", "c"]);
-    assert_eq!(texts(&host.disk.events("a")), ["kept"]);
+    assert_eq!(texts(host.disk.events("a")), ["kept"]);
 }
 
 #[tokio::test]
@@ -276,7 +295,7 @@ async fn a_live_session_in_a_second_store_cannot_take_the_id_of_one_that_is_writ
     assert!(text_of(&error).contains("session `s` is live"), "{}", text_of(&error));
     say(&session, "a");
     assert_eq!(host.flush(&session).await, Ok(true));
-    assert_eq!(texts(&host.disk.events("s")), ["a"]);
+    assert_eq!(texts(host.disk.events("s")), ["a"]);
 }
 
 #[tokio::test]

@@ -1,8 +1,8 @@
 //! Looking at sessions: what is read, what is remembered, and what is repaired by that.
 
 use dsh_session::{
-    CreateSession, Location, PersistError, SessionHeader, StorageError, TurnEnd, TurnEndReason, TurnStart,
-    WriteOptions,
+    CreateSession, Location, PersistError, Problem, SessionHeader, StorageError, TurnEnd, TurnEndReason,
+    TurnStart, WriteOptions,
 };
 
 use crate::host::{Host, add, log, say, texts};
@@ -14,7 +14,7 @@ fn crashed(disk: &Disk, id: &str) {
     add(&session, &TurnStart { turn: 1 });
     say(&session, "a");
     let header = (**session.header()).clone();
-    disk.put(header, session.events().iter().cloned().collect(), Some("the last line was cut"));
+    disk.put(header, session.events().to_vec(), Some("the last line was cut"));
 }
 
 fn end(turn: u64) -> TurnEnd {
@@ -32,7 +32,7 @@ async fn a_stored_session_is_repaired_by_its_load_once() {
     assert_eq!(host.disk.calls(), ["open s", "repair s 1"]);
     assert_eq!(loaded.torn.as_deref(), Some("the last line was cut"));
     assert_eq!(loaded.closers, 1);
-    assert_eq!(loaded.events.iter().cloned().collect::<Vec<_>>(), host.disk.events("s"));
+    assert_eq!(loaded.events.to_vec(), host.disk.events("s"));
     assert_eq!(host.disk.kinds("s"), ["turn/start", "x/note", "turn/end"]);
 
     let again = kept.load("s").await.unwrap();
@@ -56,7 +56,7 @@ async fn a_live_session_is_flushed_by_its_load_and_never_closed() {
     assert_eq!(host.disk.called(), 0);
     add(&session, &end(1));
     let loaded = kept.load("s").await.unwrap();
-    assert_eq!(loaded.events.iter().cloned().collect::<Vec<_>>(), host.disk.events("s"));
+    assert_eq!(loaded.events.to_vec(), host.disk.events("s"));
     assert_eq!(loaded.events.len(), 2);
 }
 
@@ -121,7 +121,7 @@ async fn an_inspection_is_remembered_until_the_log_changes() {
     assert_eq!(host.disk.calls(), ["read s"]);
     // As another process does it.
     host.disk.put(header, events, None);
-    assert_eq!(texts(kept.inspect("s").await.unwrap().events.iter()), ["a", "b"]);
+    assert_eq!(texts(&kept.inspect("s").await.unwrap().events), ["a", "b"]);
     assert_eq!(host.disk.calls(), ["read s"]);
 }
 
@@ -151,10 +151,10 @@ async fn reading_from_a_number_gives_what_is_stored_and_repairs_nothing() {
     let kept = host.kept();
     let kept = kept.get().unwrap();
     let suffix = kept.read_from("s", 1).await.unwrap();
-    assert_eq!(suffix.events, host.disk.events("s")[1..]);
+    assert_eq!(suffix.events.to_vec(), host.disk.events("s")[1..]);
     assert!(suffix.torn.is_some());
     for past in [2, 3, u64::MAX] {
-        assert_eq!(kept.read_from("s", past).await.unwrap().events, []);
+        assert_eq!(kept.read_from("s", past).await.unwrap().events.to_vec(), []);
     }
     assert_eq!(host.disk.calls(), ["read s"; 4], "nothing is remembered");
     assert!(host.disk.is_torn("s"));
@@ -202,13 +202,33 @@ async fn a_log_that_makes_no_session_is_refused_before_anything_is_written() {
     let host = Host::new().await;
     let kept = host.kept();
     let kept = kept.get().unwrap();
-    let (header, mut events) = log("s", &["a", "b"]);
-    events.swap(0, 1);
-    host.disk.put(header, events, Some("cut"));
+    let (header, events) = log("s", &["a", "b"]);
+    host.disk.put(header, events[1..].to_vec(), Some("cut"));
     let error = kept.prepare("s").await.unwrap_err();
     assert!(matches!(error, PersistError::Seed { .. }), "{error}");
     assert_eq!(host.disk.calls(), ["open s"]);
     assert_eq!(host.disk.claims(), 0);
+}
+
+// spec: session/S79
+#[test]
+fn what_a_build_does_not_know_is_told_apart_from_damage() {
+    let unknown = [
+        Problem::UnsupportedVersion { found: 1, supported: 0 },
+        Problem::UnknownEventType { kind: "x/y".to_owned(), seq: 7 },
+    ];
+    for problem in unknown {
+        let text = match StorageError::of_problem("s", "/w/session.jsonl: line 3", &problem) {
+            StorageError::Unsupported { id, what } => format!("{id}: {what}"),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(text, format!("s: /w/session.jsonl: line 3: {problem}"));
+    }
+    for (found, advice) in [(1, "the log is newer, upgrade"), (-1, "the log is older")] {
+        assert!(Problem::UnsupportedVersion { found, supported: 0 }.to_string().contains(advice));
+    }
+    let damaged = StorageError::of_problem("s", "line 3", &Problem::SeqGap { expected: 1, found: Some(3) });
+    assert!(matches!(damaged, StorageError::Corrupt { .. }), "{damaged:?}");
 }
 
 // spec: session/S80

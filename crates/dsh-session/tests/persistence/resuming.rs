@@ -33,7 +33,7 @@ fn cut_in_a_call(disk: &Disk, id: &str) -> Vec<Arc<Event>> {
     let message = Message::tool_result("c1", vec![ContentBlock::text("done")], false);
     let result = ToolResult { turn: 1, step: 1, message: Arc::new(message), error: None, meta: None };
     session.append(NewEvent::tool_result(&result).unwrap()).unwrap();
-    let events: Vec<_> = session.events().iter().cloned().collect();
+    let events: Vec<_> = session.events().to_vec();
     disk.put((**session.header()).clone(), events.clone(), Some("cut"));
     events
 }
@@ -72,11 +72,11 @@ async fn a_crash_in_the_middle_of_calls_gives_one_interrupted_result_each_and_on
     assert_eq!((second.closers(), second.torn()), (0, None));
     assert_eq!(host.disk.events("s"), stored, "the second resume adds nothing");
     let session = second.session();
-    assert_eq!(session.events().iter().take(stored.len()).cloned().collect::<Vec<_>>(), stored);
+    assert_eq!(session.events().iter().take(stored.len()).collect::<Vec<_>>(), stored);
     assert_eq!(session.events().last().unwrap().kind(), "session/end-seed");
     assert_eq!(session.first_live_seq(), stored.len() as u64);
     // The answer with its calls, and three results.
-    assert_eq!(derive_messages(&stored).unwrap().len(), 4);
+    assert_eq!(derive_messages(&stored.iter().cloned().collect()).unwrap().len(), 4);
     assert_eq!(session.messages().len(), 4);
 }
 
@@ -110,7 +110,7 @@ async fn a_live_session_cannot_be_resumed() {
     assert!(matches!(error, PersistError::Live { .. }), "{error}");
     effect.dispose().await;
     let prepared = kept.prepare("s").await.unwrap();
-    assert_eq!(texts(prepared.session().events().iter()), ["a"], "its end is written before it is resumed");
+    assert_eq!(texts(&prepared.session().events()), ["a"], "its end is written before it is resumed");
 }
 
 // spec: session/S77
@@ -142,7 +142,7 @@ async fn a_session_whose_end_cannot_be_written_is_not_resumed_without_it() {
     settle().await;
     let error = kept.prepare("s").await.unwrap_err();
     assert!(matches!(error, PersistError::Storage(_)), "{error}");
-    assert_eq!(texts(kept.prepare("s").await.unwrap().session().events().iter()), ["a", "b"]);
+    assert_eq!(texts(&kept.prepare("s").await.unwrap().session().events()), ["a", "b"]);
 }
 
 // spec: session/S77
@@ -203,7 +203,7 @@ async fn a_released_reservation_is_remembered_for_the_next_look_unless_it_was_ch
     let seen = kept.inspect("s").await.unwrap();
     assert_eq!(host.disk.calls(), [""; 0], "it is not read again");
     assert_eq!((seen.closers, seen.torn), (0, None));
-    assert_eq!(seen.events.iter().cloned().collect::<Vec<_>>(), host.disk.events("s"));
+    assert_eq!(seen.events.to_vec(), host.disk.events("s"));
 
     let (header, events) = log("t", &["a"]);
     host.disk.put(header, events, None);
@@ -211,7 +211,7 @@ async fn a_released_reservation_is_remembered_for_the_next_look_unless_it_was_ch
     say(changed.session(), "in memory only");
     drop(changed);
     host.disk.calls();
-    assert_eq!(texts(kept.inspect("t").await.unwrap().events.iter()), ["a"]);
+    assert_eq!(texts(&kept.inspect("t").await.unwrap().events), ["a"]);
     assert_eq!(host.disk.calls(), ["read t"]);
 }
 
@@ -225,7 +225,7 @@ async fn a_reserved_session_can_be_loaded_and_inspected() {
     let prepared = kept.prepare("s").await.unwrap();
     let stored = host.disk.events("s");
     for seen in [kept.load("s").await.unwrap(), kept.inspect("s").await.unwrap()] {
-        assert_eq!(seen.events.iter().cloned().collect::<Vec<_>>(), stored);
+        assert_eq!(seen.events.to_vec(), stored);
     }
     let _effect = host.enter(&prepared);
     host.flush(prepared.session()).await.unwrap();
@@ -265,5 +265,5 @@ async fn another_session_of_the_id_of_a_reserved_one_does_not_get_its_claim() {
     assert!(error.contains("they differ at seq 0"), "{error}");
     drop(prepared);
     settle().await;
-    assert_eq!(texts(&host.disk.events("s")), ["a"]);
+    assert_eq!(texts(host.disk.events("s")), ["a"]);
 }

@@ -112,7 +112,7 @@ async fn an_append_to_a_stored_session_repairs_what_a_crash_left_first() {
     let session = dsh_session::Session::detached("s");
     add(&session, &TurnStart { turn: 1 });
     let header = (**session.header()).clone();
-    host.disk.put(header, session.events().iter().cloned().collect(), Some("cut"));
+    host.disk.put(header, session.events().to_vec(), Some("cut"));
     let (_, later) = log("s", &["0", "1", "after"]);
     kept.append("s", later[2..].to_vec()).await.unwrap();
     assert_eq!(host.disk.calls(), ["open s", "repair s 1", "append s 1"]);
@@ -146,9 +146,9 @@ async fn a_session_that_was_appended_to_can_be_loaded_and_appended_to_again() {
     let (header, events) = log("s", &["a", "b"]);
     kept.create(header).await.unwrap();
     kept.append("s", events[..1].to_vec()).await.unwrap();
-    assert_eq!(texts(kept.load("s").await.unwrap().events.iter()), ["a"]);
+    assert_eq!(texts(&kept.load("s").await.unwrap().events), ["a"]);
     kept.append("s", events[1..].to_vec()).await.unwrap();
-    assert_eq!(texts(kept.prepare("s").await.unwrap().session().events().iter()), ["a", "b"]);
+    assert_eq!(texts(&kept.prepare("s").await.unwrap().session().events()), ["a", "b"]);
 }
 
 // spec: session/S71
@@ -196,7 +196,7 @@ async fn work_on_one_session_is_done_one_after_the_other_and_in_order() {
         ends.push(append.await.unwrap().is_ok());
     }
     assert_eq!(ends, [true, true, false, false, false, false, false, false]);
-    assert_eq!(texts(&host.disk.events("s")), ["0", "1"]);
+    assert_eq!(texts(host.disk.events("s")), ["0", "1"]);
     host.kept().get().unwrap().append("s", events[2..].to_vec()).await.unwrap();
     assert_eq!(host.disk.events("s"), events);
 }

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use dsh_session::{CreateSession, Seed};
+use dsh_session::{CreateError, CreateSession, Seed};
 
-use crate::host::{Host, say, texts, until};
+use crate::host::{Host, say, text_of, texts, until};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ten_thousand_sessions_leave_no_tracks_and_no_effects() {
@@ -64,7 +64,7 @@ async fn appends_flushes_and_the_end_of_a_session_race_and_nothing_told_is_lost(
         let kept = host.kept();
         let kept = kept.get().unwrap();
         until("it is written", || format!("{kept:?}") == "SessionPersistence { tracks: 0, .. }").await;
-        let stored = texts(&host.disk.events(&id));
+        let stored = texts(host.disk.events(&id));
         assert!(stored.len() >= told, "{} of {told}", stored.len());
         assert_eq!(stored, (0..stored.len()).map(|number| number.to_string()).collect::<Vec<_>>());
     }
@@ -78,7 +78,7 @@ async fn an_id_that_is_used_again_and_again_at_once_keeps_one_log_without_a_gap(
     for round in 0..1_000 {
         let options = CreateSession {
             id: Some("s".to_owned()),
-            seed: (round > 0).then(|| Seed::new(std::mem::take(&mut events))),
+            seed: (round > 0).then(|| Seed::new(std::mem::take(&mut events).into_iter().collect())),
             ..CreateSession::default()
         };
         let (session, effect) = host.live_with(options);
@@ -90,7 +90,7 @@ async fn an_id_that_is_used_again_and_again_at_once_keeps_one_log_without_a_gap(
             tokio::task::yield_now().await;
         }
         effect.dispose().await;
-        events = session.events().iter().cloned().collect();
+        events = session.events().to_vec();
     }
     let kept = host.kept();
     let kept = kept.get().unwrap();
@@ -140,13 +140,46 @@ async fn resumes_of_one_id_race_and_each_goes_on_where_the_last_one_ended() {
     let kept = host.kept();
     let kept = kept.get().unwrap();
     until("all is written", || format!("{kept:?}") == "SessionPersistence { tracks: 0, .. }").await;
-    let stored = texts(&host.disk.events("s"));
+    let stored = texts(host.disk.events("s"));
     for name in ["1.", "2."] {
         let of: Vec<_> = stored.iter().filter(|text| text.starts_with(name)).cloned().collect();
         let expected: Vec<_> =
             (0..40).filter(|done| done % 4 != 3).map(|done| format!("{name}{done}")).collect();
         assert_eq!(of, expected);
     }
+    host.app.assert_no_errors();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_threads_that_use_one_id_in_turn_are_refused_by_the_store_of_sessions_only() {
+    let host = Arc::new(Host::new().await);
+    let work = |host: &Arc<Host>| {
+        let host = host.clone();
+        tokio::spawn(async move {
+            let store = host.store();
+            let mut entered = 0;
+            while entered < 500 {
+                let options = CreateSession { id: Some("s".to_owned()), ..CreateSession::default() };
+                let store = store.get().unwrap();
+                let made = store.prepare(options).and_then(|session| store.enter(&host.app, &session));
+                match made {
+                    Ok(effect) => {
+                        effect.dispose().await;
+                        entered += 1;
+                    }
+                    Err(CreateError::Exists { .. }) => tokio::task::yield_now().await,
+                    Err(other) => panic!("{}", text_of(&other)),
+                }
+            }
+        })
+    };
+    let (one, two) = (work(&host), work(&host));
+    one.await.unwrap();
+    two.await.unwrap();
+    let kept = host.kept();
+    let kept = kept.get().unwrap();
+    until("no track is left", || format!("{kept:?}") == "SessionPersistence { tracks: 0, .. }").await;
+    assert_eq!(host.disk.called(), 0);
     host.app.assert_no_errors();
 }
 
@@ -174,6 +207,6 @@ async fn the_store_is_unloaded_and_mounted_under_a_session_that_goes_on() {
     stop.store(true, std::sync::atomic::Ordering::Relaxed);
     appending.join().unwrap();
     host.flush(&session).await.unwrap();
-    assert_eq!(host.disk.events("s"), session.events().iter().cloned().collect::<Vec<_>>());
+    assert_eq!(host.disk.events("s"), session.events().to_vec());
     host.app.assert_no_errors();
 }

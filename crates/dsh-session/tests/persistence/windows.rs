@@ -4,11 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dsh_session::WriteOptions;
-use parking_lot::Mutex;
-use tracing_subscriber::layer::SubscriberExt as _;
 
 use crate::host::{Host, pass, say, settle, texts, until};
 use crate::memory::{Disk, Fault};
+use crate::warnings::Warnings;
 
 // spec: session/S82
 #[tokio::test(start_paused = true)]
@@ -22,7 +21,7 @@ async fn the_first_event_opens_a_window_that_later_ones_do_not_extend() {
     assert_eq!(host.disk.called(), 0);
     pass(1).await;
     assert_eq!(host.disk.calls(), ["open s", "create s 2"]);
-    assert_eq!(texts(&host.disk.events("s")), ["a", "b"]);
+    assert_eq!(texts(host.disk.events("s")), ["a", "b"]);
 }
 
 // spec: session/S82
@@ -130,7 +129,7 @@ async fn a_flush_writes_what_is_added_while_it_runs() {
     say(&session, "b");
     drop(hold);
     assert_eq!(flush.await.unwrap(), Ok(true));
-    assert_eq!(texts(&host.disk.events("s")), ["a", "b"]);
+    assert_eq!(texts(host.disk.events("s")), ["a", "b"]);
 }
 
 // spec: session/S83
@@ -167,24 +166,10 @@ async fn a_flush_with_nothing_to_write_calls_nothing() {
     assert_eq!(host.disk.called(), 0);
 }
 
-#[derive(Clone, Default)]
-struct Warnings(Arc<Mutex<usize>>);
-
-impl<S: tracing::Subscriber> tracing_subscriber::Layer<S> for Warnings {
-    fn on_event(&self, event: &tracing::Event<'_>, _: tracing_subscriber::layer::Context<'_, S>) {
-        if *event.metadata().level() == tracing::Level::WARN
-            && event.metadata().target().starts_with("dsh_session")
-        {
-            *self.0.lock() += 1;
-        }
-    }
-}
-
 // spec: session/S84
 #[tokio::test(start_paused = true)]
 async fn a_failed_write_is_told_once_kept_in_order_and_tried_again_with_the_next_event() {
-    let warnings = Warnings::default();
-    let _guard = tracing::subscriber::set_default(tracing_subscriber::registry().with(warnings.clone()));
+    let (warnings, _guard) = Warnings::of_this_thread();
     let host = Host::new().await;
     let (session, _effect) = host.live("s");
     say(&session, "first");
@@ -194,21 +179,21 @@ async fn a_failed_write_is_told_once_kept_in_order_and_tried_again_with_the_next
     host.disk.fail([Fault::Fail, Fault::Fail]);
     say(&session, "a");
     pass(200).await;
-    assert_eq!((host.disk.calls(), *warnings.0.lock()), (vec!["append s 1".to_owned()], 1));
+    assert_eq!((host.disk.calls(), warnings.count()), (vec!["append s 1".to_owned()], 1));
     pass(60_000).await;
     assert_eq!(host.disk.called(), 0, "nothing is tried again by itself");
     say(&session, "b");
     pass(200).await;
-    assert_eq!((host.disk.calls(), *warnings.0.lock()), (vec!["append s 2".to_owned()], 1));
+    assert_eq!((host.disk.calls(), warnings.count()), (vec!["append s 2".to_owned()], 1));
     say(&session, "c");
     pass(200).await;
     assert_eq!(host.disk.calls(), ["append s 3"]);
-    assert_eq!(texts(&host.disk.events("s")), ["first", "a", "b", "c"]);
+    assert_eq!(texts(host.disk.events("s")), ["first", "a", "b", "c"]);
 
     host.disk.fail([Fault::Fail]);
     say(&session, "d");
     pass(200).await;
-    assert_eq!(*warnings.0.lock(), 2, "a failure after a success is a new one");
+    assert_eq!(warnings.count(), 2, "a failure after a success is a new one");
 }
 
 // spec: session/S84
@@ -222,7 +207,7 @@ async fn a_flush_tries_again_and_tells_of_a_repeated_failure() {
     let error = host.flush(&session).await.unwrap_err();
     assert!(error.ends_with("cannot create: the disk is on fire"), "{error}");
     assert_eq!(host.flush(&session).await, Ok(true));
-    assert_eq!(texts(&host.disk.events("s")), ["a"]);
+    assert_eq!(texts(host.disk.events("s")), ["a"]);
 }
 
 // spec: session/S74
@@ -243,7 +228,7 @@ async fn a_spoilt_writer_is_given_up_and_the_log_mended() {
         assert!(!host.disk.is_torn("s"));
         assert_eq!(host.disk.events("s").len() as u64, session.len());
     }
-    assert_eq!(texts(&host.disk.events("s")), ["a", "b", "c", "d", "e", "b", "c", "d", "e"]);
+    assert_eq!(texts(host.disk.events("s")), ["a", "b", "c", "d", "e", "b", "c", "d", "e"]);
 }
 
 #[tokio::test]
@@ -256,7 +241,7 @@ async fn a_storage_that_panics_while_it_creates_a_log_is_found_to_have_created_i
     assert!(error.contains("the storage did not come back"), "{error}");
     say(&session, "b");
     assert_eq!(host.flush(&session).await, Ok(true));
-    assert_eq!(texts(&host.disk.events("s")), ["a", "b"]);
+    assert_eq!(texts(host.disk.events("s")), ["a", "b"]);
 }
 
 #[tokio::test]
@@ -271,7 +256,7 @@ async fn a_flush_that_nobody_waits_for_any_more_ends_all_the_same() {
     until("it is written", || host.disk.events("s").len() == 1).await;
     say(&session, "b");
     assert_eq!(host.flush(&session).await, Ok(true));
-    assert_eq!(texts(&host.disk.events("s")), ["a", "b"]);
+    assert_eq!(texts(host.disk.events("s")), ["a", "b"]);
 }
 
 #[tokio::test]
