@@ -284,6 +284,11 @@ impl Session {
         }
     }
 
+    /// Whether it has left its store.
+    pub(crate) fn is_detached(&self) -> bool {
+        self.state.lock().detached
+    }
+
     fn detach_now(self: &Arc<Self>) {
         if std::mem::replace(&mut self.state.lock().detached, true) {
             return;
