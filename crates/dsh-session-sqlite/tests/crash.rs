@@ -8,7 +8,7 @@
 mod fixture;
 
 use std::env;
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
@@ -49,13 +49,18 @@ fn a_child_writes_until_it_is_killed() {
         }
         None => (store.create(&SessionHeader::new("s", 1), &[]).unwrap(), 0),
     };
-    eprintln!("ack {next}");
+    tell(next);
     while next < EVENTS {
         let batch = &all[next..(next + 1 + next * 7 % 13).min(EVENTS)];
         writer.append(batch).unwrap();
         next += batch.len();
-        eprintln!("ack {next}");
+        tell(next);
     }
+}
+
+/// In one write, which a death cannot cut.
+fn tell(stored: usize) {
+    std::io::stderr().write_all(format!("ack {stored}\n").as_bytes()).unwrap();
 }
 
 /// When a child is killed.

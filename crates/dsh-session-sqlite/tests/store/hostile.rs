@@ -27,11 +27,11 @@ fn with_untyped_row(values: &str) -> Folder {
     drop(stored(&folder, &turns(1)));
     let database = folder.database();
     database
-        .execute_batch(&format!(
-            "PRAGMA ignore_check_constraints = on; PRAGMA writable_schema = on; \
+        .execute_batch(
+            "PRAGMA writable_schema = on; \
              UPDATE sqlite_schema SET sql = replace(sql, ') STRICT', ')') WHERE name = 'events'; \
-             PRAGMA writable_schema = reset;"
-        ))
+             PRAGMA writable_schema = reset;",
+        )
         .unwrap();
     drop(database);
     let database = folder.database();
