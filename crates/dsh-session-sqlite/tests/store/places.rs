@@ -90,6 +90,22 @@ fn a_link_as_the_file_or_as_its_folder_is_refused_at_once() {
     assert!(refused(beside("folder").join("sessions.db")).contains("symbolic link"));
 }
 
+#[test]
+fn a_link_further_up_is_followed_and_a_writer_by_the_other_way_is_seen() {
+    let folder = Folder::new();
+    let beside = |name: &str| Path::new(&folder.path()).with_file_name(name);
+    fs::create_dir_all(beside("a").join("b")).unwrap();
+    symlink(beside("a"), beside("link")).unwrap();
+    let store = |name: &str| {
+        let path = beside(name).join("b").join("x.db");
+        SqliteStore::new(&Config::new(path.to_str().unwrap())).unwrap()
+    };
+    let writer = store("link").create(&header(), &[]).unwrap();
+    assert!(matches!(store("a").open("s"), Err(StorageError::Busy { .. })));
+    drop(writer);
+    assert!(store("a").open("s").unwrap().is_some());
+}
+
 // spec: session/S104
 #[test]
 fn what_becomes_wrong_after_the_start_is_seen_when_the_database_is_opened() {
