@@ -30,6 +30,11 @@ fn what_is_damaged_before_the_suffix_is_not_seen_and_after_it_is() {
     assert!(store.read("s").is_err());
     assert_eq!(seqs(&store.read_from("s", 6).unwrap().unwrap()), [6, 7, 8, 9, 10, 11]);
     assert!(store.read_from("s", 1).is_err());
+    let end = store.read_from("s", 12).unwrap().unwrap();
+    folder.run("UPDATE events SET data = '{' WHERE seq = 11");
+    let after = store.read_from("s", 12).unwrap().unwrap();
+    assert_eq!((end.events, end.torn), (after.events, after.torn));
+    folder.run("UPDATE events SET data = (SELECT data FROM events WHERE seq = 8) WHERE seq = 11");
     folder.run("DELETE FROM events WHERE seq = 7");
     assert!(store.read_from("s", 6).is_err());
     assert_eq!(seqs(&store.read_from("s", 8).unwrap().unwrap()), [8, 9, 10, 11]);
