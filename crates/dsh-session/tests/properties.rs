@@ -136,11 +136,11 @@ fn check(session: &Arc<Session>, model: &Model) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
 
     // spec: session/S18, S25, S27, S29, S44, S46, S47
     #[test]
-    fn the_conversation_that_a_session_keeps_is_the_one_that_its_log_makes(acts in prop::collection::vec(act(), 0..80)) {
+    fn the_conversation_that_a_session_keeps_is_the_one_that_its_log_makes(acts in prop::collection::vec(act(), 0..60)) {
         let session = session();
         let mut model = Model::new();
         for (at, act) in acts.iter().enumerate() {
@@ -266,7 +266,7 @@ fn check_rows(events: &[Arc<Event>]) {
 const SAFE: i64 = (1 << 53) - 1;
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
     // spec: session/S93
     #[test]

@@ -212,6 +212,19 @@ fn nothing_deeper_than_the_shape_of_a_message_is_looked_at() {
     assert_eq!(events(&[&line("assistant/message", answer)])[0].message().unwrap().content.len(), 1);
 }
 
+// spec: session/S44
+#[test]
+fn what_a_message_cannot_hold_is_kept_in_the_text_of_its_event() {
+    let odd = r#"{"id":"m","role":"user","source":{"kind":"user"},"content":[{"type":"text","text":"\ud800 \ud83d\ude00 \\ud800"}],"more":{"a":1}}"#;
+    let event = &events(&[&line("user/message", odd)])[0];
+    assert_eq!(
+        event.message().unwrap().text(),
+        "\u{fffd} \u{1f600} \\ud800",
+        "halves of a pair cannot be text"
+    );
+    assert_eq!(event.data().get(), odd);
+}
+
 #[test]
 fn a_seeded_conversation_goes_on_where_it_was() {
     let parent = session();

@@ -300,7 +300,10 @@ fn a_result_takes_the_place_of_exactly_one_result_and_other_messages_of_anything
     let of = |start, end| NewEvent::tool_result(&first).unwrap().replacing(start, end).made_from([0, 1]);
     assert_eq!(wrong(&session, of(0, 0)), SurfaceError::ResultReplacesOther);
     assert_eq!(wrong(&session, of(0, 1)), SurfaceError::ResultReplacesOther);
-    session.append(user("sum").replacing(0, 1).made_from([0, 1])).unwrap();
+    session.append(NewEvent::tool_result(&first).unwrap()).unwrap();
+    let two = NewEvent::tool_result(&first).unwrap().replacing(1, 2).made_from([1, 2]);
+    assert_eq!(wrong(&session, two), SurfaceError::ResultReplacesOther);
+    session.append(user("sum").replacing(0, 2).made_from([0, 1, 2])).unwrap();
     assert_eq!(texts(&session), ["sum"]);
 }
 

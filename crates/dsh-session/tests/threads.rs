@@ -10,7 +10,7 @@ use cordis::App;
 use dsh_session::{APPENDING, CreateSession, EVENT, Session, SessionStore, derive_messages};
 use support::{Said, user};
 
-const EACH: usize = 300;
+const EACH: usize = 1000;
 
 /// Two threads append at once; gives what each was told of its own events.
 fn race(session: &Arc<Session>) -> Vec<Vec<u64>> {
@@ -62,6 +62,8 @@ async fn observers_and_validators_see_the_events_of_two_threads_one_at_a_time_an
         .run(move |it| {
             assert_eq!(it.session.len(), it.event.seq());
             to.lock().unwrap().push(("asked", it.event.seq()));
+            // The other thread has its chance.
+            std::thread::yield_now();
             Ok(())
         })
         .unwrap();
