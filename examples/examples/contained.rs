@@ -1,6 +1,8 @@
 //! One failure stays one failure: a panic or an error is reported with its owner's name, and everything else goes on.
 //! (What the panics themselves print goes to stderr.)
 
+use std::error::Error as _;
+
 use cordis::{App, BoxError, Context, Emit, Plugin, Waterfall, define, keys};
 
 /// Something happened.
@@ -55,7 +57,8 @@ async fn main() -> Result<(), BoxError> {
     println!("  clumsy is {}, doomed is {}, steady is {}", clumsy.state(), doomed.state(), steady.state());
     println!("  {} listeners of `demo/tick`: what doomed had registered is undone", app.listeners(TICK));
     if let Err(error) = doomed.ready().await {
-        println!("  whoever waits for it is told: {error}");
+        let cause = error.source().map(ToString::to_string).unwrap_or_default();
+        println!("  whoever waits for it is told: {error}: {cause}");
     }
 
     println!("a listener of an `emit` panics; the one behind it is called all the same:");

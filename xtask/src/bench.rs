@@ -108,16 +108,18 @@ fn target_folder(root: &Path) -> Result<PathBuf> {
 fn run_criterion(workspace: &Workspace, plan: &Plan, target: &Path, figures: &mut Figures) -> Result<()> {
     let home = target.join("criterion");
     let start = SystemTime::now();
-    let mut command = bench_command(workspace, &["dispatch", "services", "lifecycle"]);
-    command.env("CRITERION_HOME", &home).args(["--", "--noplot", "--quiet"]);
-    if plan.quick {
-        command.args(["--warm-up-time", "0.1", "--measurement-time", "0.3", "--sample-size", "10"]);
+    eprintln!("benchmarks ({}) ..", if plan.quick { "about a minute" } else { "about four minutes" });
+    for package in PACKAGES.iter().filter(|package| package.has(plan)) {
+        let mut command = package.bench(workspace, package.timed);
+        command.env("CRITERION_HOME", &home).args(["--", "--noplot", "--quiet"]);
+        if plan.quick {
+            command.args(["--warm-up-time", "0.1", "--measurement-time", "0.3", "--sample-size", "10"]);
+        }
+        command.args(&plan.only);
+        // What criterion says about each is progress here: its figures are read from its files.
+        let output = command.stdout(Stdio::from(std::io::stderr())).status().context("cannot start cargo")?;
+        ensure!(output.success(), "a benchmark failed: its complaint is above");
     }
-    command.args(&plan.only);
-    eprintln!("benchmarks ({}) ..", if plan.quick { "about a minute" } else { "about three minutes" });
-    // What criterion says about each is progress here: its figures are read from its files.
-    let output = command.stdout(Stdio::from(std::io::stderr())).status().context("cannot start cargo")?;
-    ensure!(output.success(), "a benchmark failed: its complaint is above");
     for measured in criterion::measured_since(&home, start)? {
         let side = match measured.side.as_str() {
             "ours" => &mut figures.ours,
@@ -130,23 +132,62 @@ fn run_criterion(workspace: &Workspace, plan: &Plan, target: &Path, figures: &mu
 }
 
 fn run_sizes(workspace: &Workspace, plan: &Plan, figures: &mut Figures) -> Result<()> {
-    let mut command = bench_command(workspace, &["sizes"]);
-    command.arg("--").args(plan.quick.then_some("--quick")).args(&plan.only);
     eprintln!("threads and memory ..");
-    let output = command.stderr(Stdio::inherit()).output().context("cannot start cargo")?;
-    ensure!(output.status.success(), "the bench target `sizes` failed: its complaint is above");
-    for line in lines::read(&String::from_utf8_lossy(&output.stdout))? {
-        match line.outcome {
-            Ok(figure) => figures.ours.insert(line.work, figure),
-            Err(error) => bail!("{} failed: {error}", line.work),
-        };
+    for package in PACKAGES.iter().filter(|package| package.has(plan)) {
+        let mut command = package.bench(workspace, &[package.sizes]);
+        command.arg("--").args(plan.quick.then_some("--quick")).args(&plan.only);
+        let output = command.stderr(Stdio::inherit()).output().context("cannot start cargo")?;
+        ensure!(
+            output.status.success(),
+            "the bench target `{}` failed: its complaint is above",
+            package.sizes
+        );
+        for line in lines::read(&String::from_utf8_lossy(&output.stdout))? {
+            match line.outcome {
+                Ok(figure) => figures.ours.insert(line.work, figure),
+                Err(error) => bail!("{} failed: {error}", line.work),
+            };
+        }
     }
     Ok(())
 }
 
-fn bench_command(workspace: &Workspace, targets: &[&str]) -> Command {
-    let mut command = process::cargo(workspace.root());
-    command.args(["bench", "--quiet", "--package", "cordis-bench"]);
-    command.args(targets.iter().flat_map(|target| ["--bench", target]));
-    command
+/// A package of benchmarks.
+struct Package {
+    name: &'static str,
+    /// What the names of its works begin with, if only its own do.
+    prefix: Option<&'static str>,
+    /// The targets that criterion times.
+    timed: &'static [&'static str],
+    /// The target that prints lines.
+    sizes: &'static str,
+}
+
+const PACKAGES: [Package; 2] = [
+    Package {
+        name: "cordis-bench",
+        prefix: None,
+        timed: &["dispatch", "services", "lifecycle"],
+        sizes: "sizes",
+    },
+    Package { name: "dsh-bench", prefix: Some("session-"), timed: &["sessions"], sizes: "session-sizes" },
+];
+
+impl Package {
+    /// Whether it has a work that the plan takes.
+    fn has(&self, plan: &Plan) -> bool {
+        works::WORKS.iter().filter(|work| plan.takes(work.name)).any(|work| match self.prefix {
+            Some(prefix) => work.name.starts_with(prefix),
+            None => {
+                !PACKAGES.iter().filter_map(|other| other.prefix).any(|prefix| work.name.starts_with(prefix))
+            }
+        })
+    }
+
+    fn bench(&self, workspace: &Workspace, targets: &[&str]) -> Command {
+        let mut command = process::cargo(workspace.root());
+        command.args(["bench", "--quiet", "--package", self.name]);
+        command.args(targets.iter().flat_map(|target| ["--bench", target]));
+        command
+    }
 }

@@ -10,7 +10,7 @@ use similar::TextDiff;
 
 use crate::layers;
 use crate::problems::Problems;
-use crate::workspace::Workspace;
+use crate::workspace::{Package, Workspace};
 
 use keys::KeyEntry;
 
@@ -71,8 +71,8 @@ fn load(workspace: &Workspace) -> Result<Vec<CrateKeys>> {
             continue;
         }
         let text = fs::read_to_string(&file).with_context(|| format!("cannot read {}", path.display()))?;
-        let keys =
-            keys::parse(&package.library(), &text).with_context(|| format!("in {}", path.display()))?;
+        let module = module(workspace, package)?;
+        let keys = keys::parse(&module, &text).with_context(|| format!("in {}", path.display()))?;
         crates.push(CrateKeys { package: package.name.clone(), keys });
     }
     ensure!(
@@ -80,6 +80,15 @@ fn load(workspace: &Workspace) -> Result<Vec<CrateKeys>> {
         "no crate has a src/keys.rs: that file is a crate's contract, and the catalog lists it"
     );
     Ok(crates)
+}
+
+/// The path under which a crate's users find its keys.
+fn module(workspace: &Workspace, package: &Package) -> Result<String> {
+    let path = package.folder.join("src/lib.rs");
+    let text = fs::read_to_string(workspace.root().join(&path))
+        .with_context(|| format!("cannot read {}", path.display()))?;
+    let public = keys::are_public(&text).with_context(|| format!("in {}", path.display()))?;
+    Ok(if public { format!("{}::keys", package.library()) } else { package.library() })
 }
 
 fn pages(crates: &[CrateKeys]) -> [(String, String); 2] {

@@ -39,7 +39,9 @@ fn fixture() -> Fixture {
     fixture
         .package("crates/cordis-rs", "host", "[lib]\nname = \"cordis\"\n")
         .package("crates/dsh-tools", "definition", "")
+        .write("crates/cordis-rs/src/lib.rs", "mod app;\npub mod keys;\n")
         .write("crates/cordis-rs/src/keys.rs", host)
+        .write("crates/dsh-tools/src/lib.rs", "mod keys;\npub use keys::EXECUTE;\n")
         .write("crates/dsh-tools/src/keys.rs", KEYS);
     fixture
 }
@@ -55,7 +57,7 @@ fn pages_list_every_public_key_in_order() {
     let events = [
         "# Events",
         "## cordis-rs",
-        "| `cordis::STARTED` | `internal/started` | Emit | `Started` | – | – | Started. |",
+        "| `cordis::keys::STARTED` | `internal/started` | Emit | `Started` | – | – | Started. |",
         "## dsh-tools",
         "| `dsh_tools::EXECUTE` | `tools/execute` | Waterfall | `ToolCall` | `Result<Outcome, Denied>` | \
          by `\\|call\\| call.scope()` | Wraps a tool call with `Next`, as the guide says; a\\|b. |",

@@ -73,6 +73,7 @@ impl App {
     }
 
     /// The needs that keep plugins waiting.
+    #[must_use]
     pub fn check(&self) -> Vec<Unmet> {
         let fibers = self.ctx.shared().fibers.lock();
         let mut unmet = Vec::new();

@@ -23,7 +23,7 @@ use crate::{
     sync::{Arc, AtomicBool, AtomicUsize, Mutex, Ordering::*, Swap, SwapGuard, Weak},
 };
 
-use std::mem::needs_drop;
+use std::{fmt, mem::needs_drop};
 
 /// What every listener has, whatever its event.
 pub(crate) struct Head {
@@ -98,6 +98,18 @@ pub trait Entry: Send + Sync + 'static {
 pub struct Seal<'a>(pub(crate) &'a Head);
 #[doc(hidden)]
 pub struct SealDone(pub(crate) Arc<Done>);
+
+impl fmt::Debug for Seal<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Seal({:?} of {})", self.0.event, self.0.owner.label())
+    }
+}
+
+impl fmt::Debug for SealDone {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SealDone(..)")
+    }
+}
 
 impl<F: Send + Sync + 'static> Entry for Listener<F> {
     #[inline]

@@ -7,7 +7,10 @@ use crate::{BoxError, Context, Fiber, MountError, Needs, Plugin};
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use std::{fmt, sync::Arc};
+use std::{
+    fmt,
+    sync::{Arc, OnceLock},
+};
 
 #[doc(hidden)]
 pub use inventory;
@@ -36,6 +39,7 @@ pub struct DynPlugin {
 
 impl DynPlugin {
     /// The erased form of what `make` makes; it is made anew for each mount.
+    #[must_use]
     pub fn of<P>(make: impl Fn() -> P + Send + Sync + 'static) -> Self
     where
         P: Plugin,
@@ -63,21 +67,25 @@ impl DynPlugin {
     }
 
     /// Its name.
+    #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
     /// What it needs, in order.
+    #[must_use]
     pub fn needs(&self) -> &[NeedInfo] {
         &self.needs
     }
 
     /// What it declares to provide.
+    #[must_use]
     pub fn provides(&self) -> &[String] {
         &self.provides
     }
 
     /// The JSON Schema of its configuration.
+    #[must_use]
     pub fn schema(&self) -> &Value {
         &self.schema
     }
@@ -107,20 +115,82 @@ impl fmt::Debug for DynPlugin {
 
 /// How a plugin enters the catalogue; see [`catalog!`](crate::catalog!).
 #[doc(hidden)]
-pub struct Entry(pub fn() -> DynPlugin);
+#[derive(Debug)]
+pub struct Entry {
+    /// The path of the function that makes it.
+    pub path: &'static str,
+    pub make: fn() -> DynPlugin,
+}
 
 inventory::collect!(Entry);
 
+/// What was found out about the linked plugins, by name; they stay the same for the life of the program.
+fn linked() -> &'static [(&'static str, DynPlugin)] {
+    static LINKED: OnceLock<Vec<(&'static str, DynPlugin)>> = OnceLock::new();
+    LINKED.get_or_init(|| {
+        let mut linked: Vec<_> =
+            inventory::iter::<Entry>().map(|entry| (entry.path, (entry.make)())).collect();
+        linked.sort_by(|(path, plugin), (other_path, other)| {
+            (&plugin.name, path).cmp(&(&other.name, other_path))
+        });
+        linked
+    })
+}
+
+/// The plugins of a name are not one.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FindError {
+    /// No linked crate has it.
+    #[error("no plugin is called `{name}`: name its crate in the program, so that it is linked")]
+    Unknown {
+        /// The name.
+        name: String,
+    },
+    /// Several linked plugins have it.
+    #[error(
+        "two plugins are called `{name}`, `{first}` and `{second}`: link only one of them, or rename one"
+    )]
+    Ambiguous {
+        /// The name.
+        name: String,
+        /// The path of the function that makes one of them.
+        first: &'static str,
+        /// The path of the function that makes another.
+        second: &'static str,
+    },
+}
+
 /// All plugins of the linked crates, by name.
-pub fn all() -> Vec<DynPlugin> {
-    let mut all: Vec<DynPlugin> = inventory::iter::<Entry>().map(|entry| (entry.0)()).collect();
-    all.sort_by(|a, b| a.name.cmp(&b.name));
-    all
+///
+/// # Errors
+/// Two of them have one name: [`FindError::Ambiguous`] names both.
+pub fn all() -> Result<Vec<DynPlugin>, FindError> {
+    for pair in linked().windows(2) {
+        if let [(first, plugin), (second, other)] = pair
+            && plugin.name == other.name
+        {
+            return Err(FindError::Ambiguous { name: plugin.name.clone(), first, second });
+        }
+    }
+    Ok(linked().iter().map(|(_, plugin)| plugin.clone()).collect())
 }
 
 /// The plugin of this name.
-pub fn find(name: &str) -> Option<DynPlugin> {
-    all().into_iter().find(|plugin| plugin.name == name)
+///
+/// # Errors
+/// There is none, or there are several; that other names are ambiguous does not matter.
+pub fn find(name: &str) -> Result<DynPlugin, FindError> {
+    let linked = linked();
+    let from = linked.partition_point(|(_, plugin)| *plugin.name < *name);
+    let mut called = linked.iter().skip(from).take_while(|(_, plugin)| plugin.name == name);
+    match (called.next(), called.next()) {
+        (None, _) => Err(FindError::Unknown { name: name.to_owned() }),
+        (Some((_, plugin)), None) => Ok(plugin.clone()),
+        (Some((first, _)), Some((second, _))) => {
+            Err(FindError::Ambiguous { name: name.to_owned(), first, second })
+        }
+    }
 }
 
 /// Enters a crate's plugin into the catalogue: `cordis::catalog!(plugin);` for a `fn plugin() -> impl Plugin` whose
@@ -128,6 +198,11 @@ pub fn find(name: &str) -> Option<DynPlugin> {
 #[macro_export]
 macro_rules! catalog {
     ($plugin:path) => {
-        $crate::catalog::inventory::submit! { $crate::catalog::Entry(|| $crate::catalog::DynPlugin::of($plugin)) }
+        $crate::catalog::inventory::submit! {
+            $crate::catalog::Entry {
+                path: ::core::concat!(::core::module_path!(), "::", ::core::stringify!($plugin)),
+                make: || $crate::catalog::DynPlugin::of($plugin),
+            }
+        }
     };
 }

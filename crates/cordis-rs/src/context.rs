@@ -53,17 +53,20 @@ impl Context {
     }
 
     /// The fiber that owns what is registered here.
+    #[must_use]
     pub fn fiber(&self) -> Fiber {
         Fiber { shared: self.shared.clone(), cell: self.cell.clone() }
     }
 
     /// The root of the app; what is registered there stays until the app is shut down.
+    #[must_use]
     pub fn root(&self) -> Context {
         self.shared.root_context()
     }
 
     /// The scope that registrations here are tied to; the nearest one wins.
     #[inline]
+    #[must_use]
     pub fn scope_key(&self) -> Option<&ScopeKey> {
         self.view.as_ref()?.scope.as_ref()
     }
@@ -75,6 +78,7 @@ impl Context {
 
     /// Finds a service whose provider is active, in this context's realm. Never fails; a disposed context finds nothing.
     #[inline]
+    #[must_use]
     pub fn get<T: ?Sized + Send + Sync + 'static>(&self, key: Key<T>) -> Option<Handle<T>> {
         if self.cell.state() == State::Disposed {
             return None;
@@ -83,6 +87,7 @@ impl Context {
     }
 
     /// Finds a service even while its provider is still loading or already unloading, such as one's own.
+    #[must_use]
     pub fn peek<T: ?Sized + Send + Sync + 'static>(&self, key: Key<T>) -> Option<Handle<T>> {
         if self.cell.state() == State::Disposed {
             return None;
@@ -183,26 +188,31 @@ impl Context {
     }
 
     /// A context in which `key` is a service of its own: what is provided or needed below does not meet what is outside.
+    #[must_use]
     pub fn isolate<T: ?Sized>(&self, key: Key<T>) -> Context {
         self.isolate_with(key, &Realm::new())
     }
 
     /// As [`isolate`](Context::isolate), sharing the service with all contexts isolated with the same realm.
+    #[must_use]
     pub fn isolate_with<T: ?Sized>(&self, key: Key<T>, realm: &Realm) -> Context {
         self.viewing(self.view().isolated(key, realm.clone()))
     }
 
     /// A context that hangs configuration for a service on everything below; levels stack, nearer ones come last.
+    #[must_use]
     pub fn intercept<C: Send + Sync + 'static>(&self, key: Intercept<C>, config: C) -> Context {
         self.viewing(self.view().intercepted(key, config))
     }
 
     /// The levels of configuration that hang on this context, farthest first.
+    #[must_use]
     pub fn intercepts<C: Send + Sync + 'static>(&self, key: Intercept<C>) -> Vec<Arc<C>> {
         self.view.as_ref().map_or_else(Vec::new, |view| view.levels(key))
     }
 
     /// The levels of configuration laid over one another: `base` first, then farthest to nearest, then `head`.
+    #[must_use]
     pub fn resolve<C: Merge + Send + Sync + 'static>(
         &self,
         key: Intercept<C>,

@@ -279,15 +279,14 @@ impl Shared {
     }
 
     fn dispose(self: &Arc<Self>, fibers: &mut Fibers, id: FiberId, after: &mut After) -> Act {
+        let root_stays = !fibers.shutting_down;
         let Some(data) = fibers.get_mut(id) else { return Act::Rest };
-        if data.is_root() && !fibers.shutting_down {
-            let Some(data) = fibers.get_mut(id) else { return Act::Rest };
+        if data.is_root() && root_stays {
             (data.told, data.disposing) = (false, false);
             let gone = data.gone.take();
             self.set(data, State::Active, after);
             return gone.map_or(Act::Again, Act::Emptied);
         }
-        let Some(data) = fibers.get_mut(id) else { return Act::Rest };
         if let Some(plugin) = data.plugin.take() {
             // Its captures and its configuration go first: who disposes now still finds the fiber and waits.
             return Act::Release(plugin);

@@ -13,6 +13,7 @@ use crate::{
     sync::{Arc, Ordering::*},
 };
 use std::{
+    fmt,
     ops::ControlFlow::{self, Break, Continue},
     panic::{AssertUnwindSafe, catch_unwind},
 };
@@ -22,6 +23,7 @@ use std::{
 /// Meant for events whose key names no subject. Where the key names one, the subject decides and this scope is not used,
 /// so that a per-agent listener cannot be missed by dispatching in the wrong place.
 #[derive(Clone, Copy)]
+#[must_use = "nothing is dispatched before one of its methods is called"]
 pub struct At<'d> {
     pub(crate) shared: &'d Arc<Shared>,
     pub(crate) scope: Option<&'d ScopeKey>,
@@ -34,6 +36,12 @@ type Cursor<'s, L> = (&'s Snapshot<Arc<L>>, usize);
 type OnPanic<'f, B> = &'f mut dyn FnMut(&FiberCell, String) -> ControlFlow<B>;
 
 impl<'d> At<'d> {
+    /// How many listeners a dispatch of `key` would reach here: unscoped ones, and those of the scope and its ancestors.
+    #[must_use]
+    pub fn listeners<E: Event>(self, key: E) -> usize {
+        route::count(self.shared, self.scope, key)
+    }
+
     /// Tells every listener; see [`Emit`].
     #[inline]
     pub fn emit<P>(self, key: Emit<P>, payload: &P) {
@@ -124,8 +132,26 @@ impl<'d> At<'d> {
         self.run(pin.as_deref()?, call, on_panic)
     }
 
+    /// Calls one listener, unless it has gone or was claimed meanwhile.
+    #[inline(always)]
+    fn call_one<L, B>(
+        self,
+        snapshot: &Snapshot<Arc<L>>,
+        entry: &L,
+        traced: bool,
+        call: &mut impl FnMut(&L) -> ControlFlow<B>,
+    ) -> ControlFlow<B>
+    where
+        L: ?Sized + Entry,
+    {
+        if snapshot.careful.load(Relaxed) && !self.shared.begin(entry.head().0) {
+            return Continue(());
+        }
+        if traced { span::within(&entry.head().0.owner, || call(entry)) } else { call(entry) }
+    }
+
     #[inline(never)]
-    fn run<L, B>(
+    pub(crate) fn run<L, B>(
         self,
         snapshot: &Snapshot<Arc<L>>,
         mut call: impl FnMut(&L) -> ControlFlow<B>,
@@ -140,15 +166,7 @@ impl<'d> At<'d> {
         loop {
             let ended = catch_unwind(AssertUnwindSafe(|| {
                 for entry in rest.by_ref() {
-                    if snapshot.careful.load(Relaxed) && !self.shared.begin(entry.head().0) {
-                        continue;
-                    }
-                    let answer = if traced {
-                        span::within(&entry.head().0.owner, || call(entry))
-                    } else {
-                        call(entry)
-                    };
-                    if let Break(answer) = answer {
+                    if let Break(answer) = self.call_one(snapshot, entry, traced, &mut call) {
                         return Some(answer);
                     }
                 }
@@ -202,15 +220,7 @@ impl<'d> At<'d> {
                     let entry = &snapshot.items[*at];
                     *at += 1;
                     current = Some(entry);
-                    if snapshot.careful.load(Relaxed) && !self.shared.begin(entry.head().0) {
-                        continue;
-                    }
-                    let answer = if traced {
-                        span::within(&entry.head().0.owner, || call(entry))
-                    } else {
-                        call(entry)
-                    };
-                    if let Break(answer) = answer {
+                    if let Break(answer) = self.call_one(snapshot, entry, traced, &mut call) {
                         return Some(answer);
                     }
                 }
@@ -260,5 +270,11 @@ impl Context {
     /// Asks listeners, in order, until one answers; see [`Bail`].
     pub fn bail<P, R>(&self, key: Bail<P, R>, payload: &P) -> Option<R> {
         self.unscoped().bail(key, payload)
+    }
+}
+
+impl fmt::Debug for At<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("At").field("scope", &self.scope).finish_non_exhaustive()
     }
 }

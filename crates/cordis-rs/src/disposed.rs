@@ -3,7 +3,7 @@
 use serde::Serialize;
 use std::fmt;
 
-/// The exceptions of one `dispose`: empty when everything ended and was dropped.
+/// The exceptions of one `dispose`: none when everything ended and was dropped.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Disposed {
@@ -11,6 +11,9 @@ pub struct Disposed {
     pub still_running: Vec<StillRunning>,
     /// Services whose value other code still holds through a lease; their registrations are gone.
     pub leases: Vec<HeldService>,
+    /// Whether the end was not waited for: `dispose` was called from inside of what it disposes, and only requested. What
+    /// will be left behind is not known then.
+    pub requested: bool,
 }
 
 /// One step of a teardown that ran past its limit.
@@ -34,22 +37,24 @@ pub struct HeldService {
 }
 
 impl Disposed {
-    /// Whether nothing was left behind.
+    /// Whether everything has ended and nothing was left behind.
+    #[must_use]
     pub fn is_clean(&self) -> bool {
-        self.still_running.is_empty() && self.leases.is_empty()
+        !self.requested && self.still_running.is_empty() && self.leases.is_empty()
     }
 
     pub(crate) fn late(plugin: String, step: String) -> Self {
-        Disposed { still_running: vec![StillRunning { plugin, step }], leases: Vec::new() }
+        Disposed { still_running: vec![StillRunning { plugin, step }], ..Disposed::default() }
     }
 
     pub(crate) fn held(service: &str, leases: usize) -> Self {
-        Disposed { still_running: Vec::new(), leases: vec![HeldService { service: service.into(), leases }] }
+        Disposed { leases: vec![HeldService { service: service.into(), leases }], ..Disposed::default() }
     }
 
     pub(crate) fn merge(&mut self, other: Disposed) {
         self.still_running.extend(other.still_running);
         self.leases.extend(other.leases);
+        self.requested |= other.requested;
     }
 }
 
@@ -61,6 +66,10 @@ impl fmt::Display for Disposed {
         let mut first = true;
         let mut separate =
             |f: &mut fmt::Formatter<'_>| if std::mem::take(&mut first) { Ok(()) } else { f.write_str("; ") };
+        if self.requested {
+            separate(f)?;
+            f.write_str("only requested, from inside of what is disposed")?;
+        }
         for late in &self.still_running {
             separate(f)?;
             write!(f, "`{}` of `{}` is still running", late.step, late.plugin)?;

@@ -27,6 +27,12 @@ pub struct Disposer {
     pub(crate) run: Box<dyn FnOnce() -> UndoFuture + Send>,
 }
 
+impl fmt::Debug for Disposer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Disposer(..)")
+    }
+}
+
 /// What undoes an effect.
 pub(crate) enum Undo {
     Listener(Arc<dyn AnyBucket>, i64),
@@ -112,7 +118,7 @@ impl Effect {
     /// Undoes the effect and waits until nothing of it runs any more. Everybody who disposes it waits for the same end.
     ///
     /// Called from code that this very disposal waits for (the listener itself, its task or disposer, a dependant of the
-    /// service), and from any synchronous listener, it only requests.
+    /// service), and from any synchronous listener, it only requests, and says so ([`Disposed::requested`]).
     ///
     /// # Cancel safety
     /// Dropping the future stops only the waiting.
@@ -121,14 +127,7 @@ impl Effect {
             return Disposed::default();
         };
         self.shared.help();
-        poll_fn(|cx| {
-            if done.fired() || self.shared.would_wait_for_caller(Target::Effect(self.cell.id, self.id)) {
-                return Poll::Ready(());
-            }
-            done.poll(cx)
-        })
-        .await;
-        done.report()
+        self.shared.end_of(&done, Target::Effect(self.cell.id, self.id)).await
     }
 
     /// Requests what [`dispose`](Effect::dispose) does and waits for nothing. What can be undone at once is undone on this
@@ -150,6 +149,7 @@ impl Effect {
     }
 
     /// Whether it is still registered and not being undone.
+    #[must_use]
     pub fn is_live(&self) -> bool {
         let fibers = self.shared.fibers.lock();
         let record = fibers.get(self.cell.id).and_then(|data| data.record(self.id));

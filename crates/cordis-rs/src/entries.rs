@@ -6,7 +6,7 @@ use crate::{
     ordered::Ordered,
     sync::{Arc, Mutex},
 };
-use std::collections::HashMap;
+use std::{collections::HashMap, fmt};
 
 /// A table of values with unique names, in the order of their insertion.
 ///
@@ -90,8 +90,15 @@ impl EntryUndo {
     }
 }
 
+impl fmt::Debug for EntryUndo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("EntryUndo(..)")
+    }
+}
+
 impl<V: Clone + Send + Sync + 'static> NamedEntries<V> {
     /// An empty table.
+    #[must_use]
     pub fn new() -> Self {
         Self::with_error(|name| Duplicate { name: name.to_owned() })
     }
@@ -105,6 +112,7 @@ impl<V: Clone + Send + Sync + 'static> Default for NamedEntries<V> {
 
 impl<V: Clone + Send + Sync + 'static, E> NamedEntries<V, E> {
     /// An empty table with the registry's own error for a name that is taken.
+    #[must_use]
     pub fn with_error(taken: impl Fn(&str) -> E + Send + Sync + 'static) -> Self {
         NamedEntries { table: Arc::default(), taken: Arc::new(taken) }
     }
@@ -126,6 +134,7 @@ impl<V: Clone + Send + Sync + 'static, E> NamedEntries<V, E> {
     }
 
     /// The value of a name.
+    #[must_use]
     pub fn get(&self, name: &str) -> Option<V> {
         let value = {
             let table = self.table.lock();
@@ -137,6 +146,7 @@ impl<V: Clone + Send + Sync + 'static, E> NamedEntries<V, E> {
     }
 
     /// Whether the name is taken.
+    #[must_use]
     pub fn contains(&self, name: &str) -> bool {
         self.table.lock().names.contains_key(name)
     }
@@ -148,21 +158,25 @@ impl<V: Clone + Send + Sync + 'static, E> NamedEntries<V, E> {
     }
 
     /// The names in order.
+    #[must_use]
     pub fn keys(&self) -> Vec<Arc<str>> {
         self.iter().map(|(name, _)| name).collect()
     }
 
     /// The values in order.
+    #[must_use]
     pub fn values(&self) -> Vec<V> {
         self.iter().map(|(_, value)| value).collect()
     }
 
     /// How many there are.
+    #[must_use]
     pub fn len(&self) -> usize {
         self.table.lock().entries.len()
     }
 
     /// Whether there are none.
+    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -170,6 +184,7 @@ impl<V: Clone + Send + Sync + 'static, E> NamedEntries<V, E> {
 
 impl<V: Clone + Send + Sync + 'static> AnonymousEntries<V> {
     /// An empty table.
+    #[must_use]
     pub fn new() -> Self {
         AnonymousEntries { table: Arc::default() }
     }
@@ -186,16 +201,19 @@ impl<V: Clone + Send + Sync + 'static> AnonymousEntries<V> {
     }
 
     /// The values in order.
+    #[must_use]
     pub fn values(&self) -> Vec<V> {
         self.iter().collect()
     }
 
     /// How many there are.
+    #[must_use]
     pub fn len(&self) -> usize {
         self.table.lock().entries.len()
     }
 
     /// Whether there are none.
+    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -204,6 +222,23 @@ impl<V: Clone + Send + Sync + 'static> AnonymousEntries<V> {
 impl<V: Clone + Send + Sync + 'static> Default for AnonymousEntries<V> {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+impl<V, E> fmt::Debug for NamedEntries<V, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<Arc<str>> = {
+            let table = self.table.lock();
+            table.entries.iter().filter_map(|(_, (name, _))| name.clone()).collect()
+        };
+        f.debug_tuple("NamedEntries").field(&names).finish()
+    }
+}
+
+impl<V> fmt::Debug for AnonymousEntries<V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let len = self.table.lock().entries.len();
+        f.debug_struct("AnonymousEntries").field("len", &len).finish_non_exhaustive()
     }
 }
 

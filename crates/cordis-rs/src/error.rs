@@ -1,6 +1,9 @@
 //! One error type per operation. Each names the plugin, the key and what to do.
+//!
+//! The text leaves the cause to `source()`, so that who prints the whole chain prints each thing once. [`Failures`] has
+//! several causes: its text has them all, and it has no `source()`.
 
-use crate::{BoxError, Mode, State, sync::Arc};
+use crate::{BoxError, Mode, State, contain::Chain, sync::Arc};
 use std::{error::Error, fmt};
 
 /// An error that several callers are told of.
@@ -112,7 +115,7 @@ pub enum MountError {
         plugin: String,
     },
     /// An observer of [`FIBER_CREATED`](crate::keys::FIBER_CREATED) refused it; everything was rolled back.
-    #[error("`{plugin}` was refused by an observer of its creation: {source}")]
+    #[error("`{plugin}` was refused by an observer of its creation")]
     Refused {
         /// The plugin's name.
         plugin: String,
@@ -120,7 +123,7 @@ pub enum MountError {
         source: BoxError,
     },
     /// The configuration could not be read.
-    #[error("the configuration of `{plugin}` is invalid: {source}")]
+    #[error("the configuration of `{plugin}` is invalid")]
     Config {
         /// The plugin's name.
         plugin: String,
@@ -137,7 +140,7 @@ pub enum EffectError {
     #[error(transparent)]
     Inactive(#[from] Inactive),
     /// The set-up returned an error or panicked.
-    #[error("the set-up of effect `{label}` of `{plugin}` failed: {source}")]
+    #[error("the set-up of effect `{label}` of `{plugin}` failed")]
     Setup {
         /// The effect's label.
         label: String,
@@ -153,7 +156,7 @@ pub enum EffectError {
 #[non_exhaustive]
 pub enum FiberError {
     /// Its body failed last time; a changed need, `update` or `restart` tries again.
-    #[error("plugin `{plugin}` failed: {source}")]
+    #[error("plugin `{plugin}` failed")]
     Failed {
         /// Its name, as `name#uid`.
         plugin: String,
@@ -201,7 +204,7 @@ pub enum UpdateError {
         given: &'static str,
     },
     /// The plugin's own validation refused it.
-    #[error("cannot update `{plugin}`: invalid configuration: {source}")]
+    #[error("cannot update `{plugin}`: invalid configuration")]
     Invalid {
         /// Its name, as `name#uid`.
         plugin: String,
@@ -212,7 +215,7 @@ pub enum UpdateError {
     #[error(transparent)]
     Failed(#[from] FiberError),
     /// A listener of [`UPDATE`](crate::keys::UPDATE) returned an error or panicked.
-    #[error("the update of `{plugin}` was refused: {source}")]
+    #[error("the update of `{plugin}` was refused")]
     Refused {
         /// Its name, as `name#uid`.
         plugin: String,
@@ -304,14 +307,10 @@ impl fmt::Display for Failures {
             if i > 0 {
                 f.write_str("; ")?;
             }
-            write!(f, "`{}`: {}", failure.plugin, failure.cause)?;
+            write!(f, "`{}`: {}", failure.plugin, Chain(&*failure.cause))?;
         }
         Ok(())
     }
 }
 
-impl Error for Failures {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        self.causes.first().map(|failure| &*failure.cause as _)
-    }
-}
+impl Error for Failures {}

@@ -67,7 +67,7 @@ pub(crate) mod sealed {
 
     /// Wraps the crate's own name type.
     #[doc(hidden)]
-    #[derive(Clone, Copy)]
+    #[derive(Clone, Copy, Debug)]
     pub struct Named(pub(crate) Name);
 }
 

@@ -142,21 +142,31 @@ pub struct Fiber {
 
 impl Fiber {
     /// Its plugin's name.
+    #[must_use]
     pub fn name(&self) -> &str {
         &self.cell.name
     }
 
     /// Its number: counted up from 1, never used twice; 0 is the root.
+    #[must_use]
     pub fn uid(&self) -> u64 {
         self.cell.uid
     }
 
+    /// What errors, reports and traces call it: `name#uid`, which is one fiber's alone; `root` for the root.
+    #[must_use]
+    pub fn label(&self) -> String {
+        self.cell.label()
+    }
+
     /// Where it stands now.
+    #[must_use]
     pub fn state(&self) -> State {
         self.cell.state()
     }
 
     /// Why it failed last; kept after disposal, cleared by a load that ends well.
+    #[must_use]
     pub fn error(&self) -> Option<SharedError> {
         self.cell.error()
     }
@@ -304,21 +314,14 @@ impl Fiber {
     /// plugins are in the result ([`Disposed`]), those of dependants are reported to [`ERROR`](keys::ERROR).
     ///
     /// All callers wait for the same end. Called from code that this very unload waits for (its body, one of its
-    /// listeners or tasks, a dependant or child), it only requests. The root is emptied and stays usable.
+    /// listeners or tasks, a dependant or child), it only requests, and says so ([`Disposed::requested`]). The root is emptied and stays usable.
     ///
     /// # Cancel safety
     /// Dropping the future stops only the waiting.
     pub async fn dispose(&self) -> Disposed {
         let Some(gone) = self.shared.begin_dispose(self.cell.id) else { return Disposed::default() };
         self.shared.help();
-        poll_fn(|cx| {
-            if gone.fired() || self.shared.would_wait_for_caller(Target::Fiber(self.cell.id)) {
-                return Poll::Ready(());
-            }
-            gone.poll(cx)
-        })
-        .await;
-        gone.report()
+        self.shared.end_of(&gone, Target::Fiber(self.cell.id)).await
     }
 
     /// Requests what [`dispose`](Fiber::dispose) does and returns at once.
@@ -334,6 +337,7 @@ impl Fiber {
     }
 
     /// The context that the plugin's body is given, for observers that attach effects to its fiber.
+    #[must_use]
     pub fn context(&self) -> crate::Context {
         self.shared.context_of(&self.cell)
     }
@@ -368,6 +372,13 @@ impl PartialEq for Fiber {
 }
 
 impl Eq for Fiber {}
+
+/// As [`Fiber::label`].
+impl fmt::Display for Fiber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.cell.label())
+    }
+}
 
 impl fmt::Debug for Fiber {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

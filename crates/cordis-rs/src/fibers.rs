@@ -3,7 +3,8 @@
 //! **Invariants**
 //! 1. Under the lock no foreign code runs and no user value is dropped.
 //! 2. A fiber is advanced by one thread at a time (`advancing`), which looks at everything anew under the lock before it
-//!    lets go.
+//!    lets go. One exception: who runs a body lets go first (`leave` in `pump`), since the body may block, and touches the
+//!    fiber from then on only by the number of that load, which a later one does not have.
 //! 3. A record leaves `effects` only when its undoing is over or given up.
 //!
 //! **Lock order** this lock → a bucket's list | a `Done` | a fiber cell's error. Read paths never take it.

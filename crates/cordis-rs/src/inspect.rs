@@ -66,6 +66,7 @@ pub struct EffectNode {
 
 impl Context {
     /// Everything below this context's fiber. Costs as much as there is; meant for people and tests.
+    #[must_use]
     pub fn inspect(&self) -> Inspection {
         let fibers = self.shared().fibers.lock();
         Inspection { fiber: tree(&fibers, self.cell().id, self) }

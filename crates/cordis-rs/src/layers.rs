@@ -10,7 +10,7 @@ use crate::{
     contain::contained,
     sync::{Arc, Mutex},
 };
-use std::{borrow::Cow, collections::HashMap, error::Error};
+use std::{borrow::Cow, collections::HashMap, error::Error, fmt};
 
 /// All tables that a registry keeps for one scope, or globally.
 #[diagnostic::on_unimplemented(
@@ -57,7 +57,7 @@ pub enum LayerError<E: Error + 'static> {
     #[error(transparent)]
     Action(E),
     /// It was refused by those who were told; it has been taken back.
-    #[error("the change was refused and taken back: {0}")]
+    #[error("the change was refused and taken back")]
     Refused(#[source] BoxError),
 }
 
@@ -89,6 +89,7 @@ struct Entry<L> {
 impl<L: Layer> Layers<L> {
     /// A store whose layers `make` makes: the global one now, a scope's when it first has something. `on_change` tells of
     /// each change after it was made; an error of it takes a registration back.
+    #[must_use]
     pub fn new(
         make: impl Fn(Option<&ScopeKey>) -> L + Send + Sync + 'static,
         on_change: impl Fn(&Context) -> Result<(), BoxError> + Send + Sync + 'static,
@@ -100,16 +101,19 @@ impl<L: Layer> Layers<L> {
     }
 
     /// The global layer.
+    #[must_use]
     pub fn global(&self) -> &L {
         &self.inner.global
     }
 
     /// The scope's own layer, without its ancestors': so that its own entries are not confused with inherited ones.
+    #[must_use]
     pub fn peek(&self, scope: &ScopeKey) -> Option<Arc<L>> {
         self.inner.scoped.lock().get(scope).map(|entry| entry.layer.clone())
     }
 
     /// The layers along the scope's chain, farthest ancestor first; the global one is not among them.
+    #[must_use]
     pub fn chain(&self, scope: &ScopeKey) -> Vec<Arc<L>> {
         let chain = scope.chain();
         let scoped = self.inner.scoped.lock();
@@ -118,6 +122,7 @@ impl<L: Layer> Layers<L> {
 
     /// One view of a named table: the global entries, then those along the chain. A name that is there already is
     /// overwritten in its place; a new one is appended.
+    #[must_use]
     pub fn merge<V, E>(
         &self,
         scope: Option<&ScopeKey>,
@@ -281,5 +286,12 @@ impl<L: Layer, U: LayerUndo> Drop for TakeBack<L, U> {
 impl<L> Clone for Layers<L> {
     fn clone(&self) -> Self {
         Layers { inner: self.inner.clone() }
+    }
+}
+
+impl<L> fmt::Debug for Layers<L> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let scopes = self.inner.scoped.lock().len();
+        f.debug_struct("Layers").field("scopes", &scopes).finish_non_exhaustive()
     }
 }

@@ -5,15 +5,46 @@
 //! child plugins) goes when its [`Fiber`] is disposed, newest first, and when `dispose().await` returns nothing of it runs
 //! any more. Plugins that need a service start when it is there and are reloaded when it changes.
 //!
-//! Modules in reading order: keys and dispatch (`event`, `on`, `dispatch`, `call`, `waterfall`), registrations (`bucket`,
-//! `effect`), services (`service`, `needs`, `view`), plugins and fibers (`plugin`, `fiber`, `fibers`, `decide`, `pump`,
-//! `load`, `teardown`, `disposal`), scopes (`scope_key`, `scope`, `layers`), and what looks at them (`inspect`, `meta`);
-//! `docs/architecture.md` of the repository names them all.
+//! ```
+//! use cordis::{App, BoxError, Context, Emit, Handle, Key, State, define};
+//! use std::sync::Arc;
+//!
+//! const GREETING: Key<String> = Key::new("greeting");
+//! const ARRIVED: Emit<String> = Emit::new("door/arrived");
+//!
+//! async fn door(ctx: &Context, greeting: Handle<String>, _config: &()) -> Result<(), BoxError> {
+//!     let greeting = greeting.get()?.clone();
+//!     ctx.on(ARRIVED).run(move |name| println!("{greeting}, {name}"))?;
+//!     Ok(())
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), BoxError> {
+//! let app = App::new()?;
+//! let fiber = app.plugin(define("door").needs(GREETING).run(door), ())?;
+//! assert_eq!(fiber.ready().await?, State::Pending);
+//!
+//! app.provide(GREETING, Arc::new("good evening".to_owned()))?;
+//! assert_eq!(fiber.ready().await?, State::Active);
+//! app.emit(ARRIVED, &"Ada".to_owned()); // good evening, Ada
+//!
+//! assert!(fiber.dispose().await.is_clean());
+//! assert_eq!(app.listeners(ARRIVED), 0);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Where to look: [`App`] is the root and derefs to its [`Context`], through which everything is registered. [`define`] makes
+//! a [`Plugin`] of a function, and mounting it gives a [`Fiber`]. A [`Key`] names a service, whose users get a [`Handle`];
+//! [`Emit`], [`Announce`], [`Bail`], [`Parallel`], [`Serial`] and [`Waterfall`] name events, and their type is how they are
+//! dispatched. An [`Effect`] is one registration, a [`Scope`] a place that registrations can be tied to, [`Layers`] a registry
+//! that sees scopes. [`keys`] has the host's own events; [`Context::inspect`] shows what there is.
 //!
 //! Features: `catalog` (compiled-in plugins by name, configured by JSON), `log` (the recent trace records for plugins to read),
 //! `testing` (helpers for the tests of plugin authors).
 
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used))]
+#![warn(missing_debug_implementations)]
 
 mod contain;
 mod name;
@@ -98,7 +129,7 @@ pub use layers::{Layer, LayerError, LayerUndo, Layers};
 pub use needs::Needs;
 pub use on::On;
 pub use plugin::{Apply, Define, FnPlugin, Plugin, PluginId, define};
-pub use registry::{Registry, Runtime};
+pub use registry::{MountedPlugin, Registry};
 pub use scope::Scope;
 pub use scope_key::{ParentBinding, ScopeKey};
 pub use service::{Handle, Key, Lease, Optional};

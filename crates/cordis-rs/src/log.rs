@@ -69,16 +69,19 @@ struct Buffer {
 
 impl Recent {
     /// Keeps up to `capacity` records.
+    #[must_use]
     pub fn new(capacity: usize) -> Self {
         Recent { buffer: Arc::new(Mutex::new(Buffer { records: VecDeque::new(), capacity, number: 0 })) }
     }
 
     /// The layer that fills it.
+    #[must_use]
     pub fn layer(&self) -> RecentLayer {
         RecentLayer { recent: self.clone() }
     }
 
     /// The records, oldest first.
+    #[must_use]
     pub fn records(&self) -> Vec<LogRecord> {
         self.buffer.lock().records.iter().cloned().collect()
     }
@@ -90,7 +93,18 @@ impl Default for Recent {
     }
 }
 
+impl fmt::Debug for Recent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (kept, capacity) = {
+            let buffer = self.buffer.lock();
+            (buffer.records.len(), buffer.capacity)
+        };
+        f.debug_struct("Recent").field("kept", &kept).field("capacity", &capacity).finish_non_exhaustive()
+    }
+}
+
 /// See [`Recent::layer`].
+#[derive(Debug)]
 pub struct RecentLayer {
     recent: Recent,
 }

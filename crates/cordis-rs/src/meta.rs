@@ -3,7 +3,7 @@
 use crate::{
     BoxError, Context, Effect, Fiber, Mode, ScopeKey, State,
     bucket::{Bucket, Kept},
-    contain::contained,
+    dispatch::At,
     keys,
     listener::Observe,
     register::bucket_of,
@@ -11,7 +11,7 @@ use crate::{
     sync::{Arc, Weak},
     waterfall::Around,
 };
-use std::{any::Any, fmt};
+use std::{any::Any, fmt, ops::ControlFlow::Continue};
 
 /// A fiber's state has changed.
 #[derive(Clone, Debug)]
@@ -159,12 +159,11 @@ impl Meta {
         let Some(_telling) = crate::frames::tell() else { return };
         let pin = self.error.pin();
         let Some(snapshot) = pin.as_deref() else { return };
-        let _sync = crate::frames::enter_sync();
-        for observer in &snapshot.items {
-            if shared.begin(observer.head().0) {
-                let _ = contained(|| observer.call(report));
-            }
-        }
+        let tell = |observer: &dyn Observe<Report, ()>| {
+            observer.call(report);
+            Continue(())
+        };
+        let _: Option<()> = At { shared, scope: None }.run(snapshot, tell, &mut |_, _| Continue(()));
     }
 }
 

@@ -7,6 +7,7 @@ use crate::{
     sync::Arc,
     view::View,
 };
+use std::fmt;
 
 /// One declared need of a mounted plugin.
 pub(crate) struct Need {
@@ -16,6 +17,7 @@ pub(crate) struct Need {
 
 /// A needed key of whose name another type is in use.
 #[doc(hidden)]
+#[derive(Debug)]
 pub struct Conflict(pub(crate) &'static str);
 
 /// Collects the needs of a plugin that is being mounted.
@@ -30,6 +32,18 @@ pub struct Declared<'a> {
 #[doc(hidden)]
 pub struct Satisfied<'a> {
     pub(crate) sources: std::slice::Iter<'a, Option<Arc<dyn AnyProvided>>>,
+}
+
+impl fmt::Debug for Declared<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.needs.iter().map(|need| need.slot.name())).finish()
+    }
+}
+
+impl fmt::Debug for Satisfied<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Satisfied").field("left", &self.sources.len()).finish()
+    }
 }
 
 impl Declared<'_> {

@@ -9,9 +9,11 @@ use crate::{
     register::Placing,
     sync::{Arc, AtomicBool},
 };
+use std::fmt;
 
 /// No state was given: see [`On::with`].
 #[doc(hidden)]
+#[derive(Debug)]
 pub struct Stateless;
 
 /// The state that the listener is lent: see [`On::with`].
@@ -73,6 +75,27 @@ impl<'c, K: Event, S> On<'c, K, S> {
             let (live, once, event) = (AtomicBool::new(true), placing.once, key.name());
             erase(Listener::new(Head { live, once, order, event, owner: ctx.cell().clone() }, call))
         })
+    }
+}
+
+impl<S> fmt::Debug for With<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("With(..)")
+    }
+}
+
+impl<K: Event, S> fmt::Debug for On<'_, K, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Placing { prepend, once, global } = self.placing;
+        let plugin = self.ctx.cell().label();
+        f.debug_struct("On")
+            .field("event", &self.key.name())
+            .field("mode", &self.key.mode())
+            .field("plugin", &plugin)
+            .field("prepend", &prepend)
+            .field("once", &once)
+            .field("global", &global)
+            .finish_non_exhaustive()
     }
 }
 

@@ -26,16 +26,25 @@ impl<K: Ord + Copy, V> Ordered<K, V> {
         self.live == 0
     }
 
-    pub(crate) fn insert(&mut self, key: K, value: V) {
-        self.live += 1;
+    /// Enters a value; gives the one that the key had.
+    pub(crate) fn insert(&mut self, key: K, value: V) -> Option<V> {
         if self.items.back().is_none_or(|(k, _)| *k < key) {
             self.items.push_back((key, Some(value)));
         } else if self.items.front().is_none_or(|(k, _)| key < *k) {
             self.items.push_front((key, Some(value)));
         } else {
             let at = self.items.partition_point(|(k, _)| *k < key);
-            self.items.insert(at, (key, Some(value)));
+            match self.items.get_mut(at) {
+                Some((k, place)) if *k == key => {
+                    let old = place.replace(value);
+                    self.live += usize::from(old.is_none());
+                    return old;
+                }
+                _ => self.items.insert(at, (key, Some(value))),
+            }
         }
+        self.live += 1;
+        None
     }
 
     pub(crate) fn get(&self, key: K) -> Option<&V> {
@@ -103,13 +112,9 @@ mod tests {
         #[test]
         fn behaves_as_a_btree_map(ops in prop::collection::vec((any::<bool>(), -40i64..40), 0..300)) {
             let (mut ours, mut model) = (Ordered::default(), BTreeMap::new());
-            for (insert, key) in ops {
+            for (value, (insert, key)) in ops.into_iter().enumerate() {
                 if insert {
-                    // A key comes back only after its tombstone is gone: sequence numbers never come back at all.
-                    if ours.find(key).is_none() {
-                        ours.insert(key, key);
-                        model.insert(key, key);
-                    }
+                    prop_assert_eq!(ours.insert(key, value), model.insert(key, value));
                 } else {
                     prop_assert_eq!(ours.remove(key), model.remove(&key));
                 }

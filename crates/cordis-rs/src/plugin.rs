@@ -2,7 +2,7 @@
 
 use crate::{
     BoxError, BoxFuture, Context, Intercept, Key, Needs, UpdateError,
-    contain::contained,
+    contain::{contained, shown},
     keys,
     meta::Configuring,
     name::Name,
@@ -12,6 +12,7 @@ use crate::{
 use std::{
     any::{Any, TypeId, type_name},
     borrow::Cow,
+    fmt,
     marker::PhantomData,
 };
 
@@ -74,7 +75,7 @@ pub trait Plugin: Send + Sync + 'static {
 pub(crate) type Level = (LevelName, Arc<dyn Any + Send + Sync>);
 
 #[doc(hidden)]
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct LevelName(pub(crate) Name);
 
 /// Begins the definition of a plugin that is a function. An empty name takes the parent's.
@@ -178,6 +179,12 @@ impl<N: Needs> Define<N> {
     }
 }
 
+impl<N: Needs> fmt::Debug for Define<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        describe(f, "Define", &self.name, &self.needs, self.parts.as_deref())
+    }
+}
+
 /// A plugin's body: an `async Fn(&Context, N, &C) -> Result<(), BoxError>` whose future is `Send`.
 #[diagnostic::on_unimplemented(
     message = "not the body of a plugin: its future is not `Send`, or its arguments do not fit",
@@ -205,6 +212,7 @@ where
 }
 
 /// A plugin that is a function: see [`define`].
+#[must_use = "a plugin does nothing before it is mounted: `ctx.plugin(plugin, config)`"]
 pub struct FnPlugin<N, C, F> {
     name: Cow<'static, str>,
     needs: N,
@@ -250,6 +258,30 @@ where
     }
 }
 
+impl<N: Needs, C, F> fmt::Debug for FnPlugin<N, C, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        describe(f, "FnPlugin", &self.name, &self.needs, self.parts.as_deref())
+    }
+}
+
+/// What a plugin that is a function shows of itself: names, no values.
+fn describe<N: Needs>(
+    f: &mut fmt::Formatter<'_>,
+    kind: &str,
+    name: &str,
+    needs: &N,
+    parts: Option<&Parts>,
+) -> fmt::Result {
+    let mut needed = Vec::new();
+    needs.names(&mut needed);
+    let needed: Vec<&str> = needed.into_iter().map(|(name, _)| name).collect();
+    f.debug_struct(kind)
+        .field("name", &name)
+        .field("needs", &needed)
+        .field("provides", &parts.map_or(&[][..], |parts| &parts.provides))
+        .finish_non_exhaustive()
+}
+
 /// Which plugin a fiber runs: fibers of one plugin type and name count as instances of one plugin.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct PluginId {
@@ -259,11 +291,13 @@ pub struct PluginId {
 
 impl PluginId {
     /// The plugin's name.
+    #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
     /// The identity of `plugin`.
+    #[must_use]
     pub fn of<P: Plugin>(plugin: &P) -> Self {
         PluginId { kind: TypeId::of::<P>(), name: plugin.name() }
     }
@@ -351,7 +385,7 @@ impl<P: Plugin> Mounted for Mount<P> {
         let needs = P::Needs::take(&mut satisfied)?;
         Some(Box::pin(async move {
             let config = self.resolve(&ctx).await?;
-            self.plugin.validate(&config).map_err(|e| format!("invalid configuration: {e}"))?;
+            self.plugin.validate(&config).map_err(|e| format!("invalid configuration: {}", shown(&*e)))?;
             self.plugin.apply(&ctx, needs, &config).await
         }))
     }

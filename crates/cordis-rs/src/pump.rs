@@ -3,6 +3,14 @@
 //! `advance` takes one fiber as far as it can go and never waits: what it waits for puts the fiber back on the queue. So
 //! a chain of any length is worked off without recursion, and a plugin with nothing to do owns no task. The queue is
 //! worked off by a task that is spawned when it fills, or earlier by somebody who waits for a fiber.
+//!
+//! **Invariants**
+//! 1. A fiber that something has changed for is in the queue, or is being advanced by a thread that looks at it once more.
+//! 2. While the queue is not empty, somebody works it off or a task that will is spawned (`pump_spawned`); nobody goes away
+//!    from a full queue without seeing to that.
+//! 3. Before code runs here that may block this thread (a body's first poll, what an undoing drops or tells), the worker
+//!    gives up its part (`leave`): another takes the queue over, and for a body the fiber too.
+//! 4. No lock is held while what was decided is carried out.
 
 use crate::{
     FiberId, State,
@@ -10,7 +18,7 @@ use crate::{
     decide::{Act, After},
     disposal::Place,
     disposed::Disposed,
-    done::{Done, Then},
+    done::Then,
     effect::{Label, Undo},
     fibers::Fibers,
     frames,
@@ -106,14 +114,18 @@ impl Shared {
                     }
                     return;
                 }
-                Act::Undo(effect) => match self.undo_as(id, effect, role) {
-                    None => self.landed_here(id, effect, Disposed::default()),
-                    Some(done) => {
-                        if done.then(Then::Landed(Arc::downgrade(self), id)).is_err() {
-                            self.landed_here(id, effect, done.report());
+                Act::Undo(effect) => {
+                    // Disposers are tasks, but what a listener captured and a service's value are dropped here.
+                    self.leave(None, role);
+                    match self.undo(id, effect, Place::Task) {
+                        None => self.landed_here(id, effect, Disposed::default()),
+                        Some(done) => {
+                            if done.then(Then::Landed(Arc::downgrade(self), id)).is_err() {
+                                self.landed_here(id, effect, done.report());
+                            }
                         }
                     }
-                },
+                }
                 Act::Release(plugin) => {
                     let fiber = self.fibers.lock().get(id).map(|data| (data.effect, data.cell.clone()));
                     if let Some((effect, cell)) = fiber {
@@ -139,11 +151,6 @@ impl Shared {
                 }
             }
         }
-    }
-
-    fn undo_as(self: &Arc<Self>, id: FiberId, effect: u64, role: Role) -> Option<Arc<Done>> {
-        self.leave(None, role);
-        self.undo(id, effect, Place::Task)
     }
 
     /// Before foreign code runs here, which may hold this thread up: somebody else is to work off what is queued.

@@ -48,6 +48,7 @@ impl Context {
     }
 
     /// How many listeners of `key` are registered where this context would register one.
+    #[must_use]
     pub fn listeners<K: Event>(&self, key: K) -> usize {
         self.events(key.of_own_fiber(), false)
             .get(key.key().0)

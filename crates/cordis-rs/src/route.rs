@@ -56,6 +56,15 @@ pub(crate) fn pin<E: Event>(
     (first, more)
 }
 
+/// How many listeners a dispatch would find.
+pub(crate) fn count<E: Event>(shared: &Arc<Shared>, scope: Option<&ScopeKey>, key: E) -> usize {
+    let mut count = unscoped(shared, key).map_or(0, |bucket| bucket.len());
+    if let Some(scope) = scope {
+        scope.visit(|scope| count += scoped(scope, key).map_or(0, |bucket| bucket.len()));
+    }
+    count
+}
+
 /// The listeners of an asynchronous dispatch, in order. Holds no listener: see the bucket's invariant 4.
 pub(crate) struct Route<K> {
     first: Option<Arc<Snapshot<K>>>,

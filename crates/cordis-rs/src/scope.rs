@@ -71,16 +71,19 @@ impl Context {
 impl Scope {
     /// The context that registers for this scope. It sees the services that the context it was opened from sees. It dispatches
     /// at no scope, as all contexts do: dispatch here by `ctx.at(&scope)`.
+    #[must_use]
     pub fn context(&self) -> &Context {
         &self.ctx
     }
 
     /// Its identity.
+    #[must_use]
     pub fn key(&self) -> &ScopeKey {
         &self.key
     }
 
     /// The fiber that owns its registrations.
+    #[must_use]
     pub fn fiber(&self) -> Fiber {
         self.ctx.fiber()
     }

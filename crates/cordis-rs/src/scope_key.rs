@@ -48,6 +48,7 @@ pub struct ParentBinding {
 
 impl ScopeKey {
     /// A new identity without a parent.
+    #[must_use]
     pub fn new() -> Self {
         ScopeKey(Arc::new(Inner {
             id: NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed),
@@ -61,6 +62,7 @@ impl ScopeKey {
     }
 
     /// A new identity below `parent`, for good.
+    #[must_use]
     pub fn under(parent: &ScopeKey) -> Self {
         let key = ScopeKey::new();
         *key.0.bound.lock() = true;
@@ -71,11 +73,13 @@ impl ScopeKey {
     }
 
     /// A number that no other scope of this process has.
+    #[must_use]
     pub fn id(&self) -> u64 {
         self.0.id
     }
 
     /// The parent, if one is bound.
+    #[must_use]
     pub fn parent(&self) -> Option<ScopeKey> {
         if self.0.movable.load(Acquire)
             && let Some(parent) = self.0.parent.load_full()
@@ -110,6 +114,7 @@ impl ScopeKey {
     }
 
     /// This scope, its parent, and so on to the farthest ancestor.
+    #[must_use]
     pub fn chain(&self) -> Vec<ScopeKey> {
         std::iter::successors(Some(self.clone()), ScopeKey::parent).collect()
     }

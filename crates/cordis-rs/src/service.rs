@@ -47,17 +47,20 @@ impl<T: ?Sized> Clone for Optional<T> {
 
 impl<T: ?Sized + Send + Sync + 'static> Key<T> {
     /// Declares the service. Two keys of one name must agree in type: the second to be used is refused.
+    #[must_use]
     pub const fn new(name: &'static str) -> Self {
         Key { name: Name::new(name), _service: PhantomData }
     }
 
     /// The service's name.
+    #[must_use]
     pub const fn name(&self) -> &'static str {
         self.name.text
     }
 
     /// As a need that does not hold the plugin up; the plugin reloads when the service comes or goes. Two plugins that each
     /// may use what the other provides reload each other without end: let one of them look it up with `get` instead.
+    #[must_use]
     pub const fn optional(self) -> Optional<T> {
         Optional(self)
     }
@@ -66,6 +69,12 @@ impl<T: ?Sized + Send + Sync + 'static> Key<T> {
 impl<T: ?Sized> fmt::Debug for Key<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Key({:?})", self.name.text)
+    }
+}
+
+impl<T: ?Sized> fmt::Debug for Optional<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Optional({:?})", self.0.name.text)
     }
 }
 
@@ -337,11 +346,13 @@ impl<T: ?Sized + Send + Sync + 'static> Handle<T> {
     }
 
     /// The service's name.
+    #[must_use]
     pub fn name(&self) -> &'static str {
         self.service
     }
 
     /// Whether both come from one act of providing.
+    #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         self.held.ptr_eq(&other.held)
     }

@@ -36,39 +36,28 @@ impl Shared {
 
     /// As `request_dispose`, for one who works the queue off next: it wakes nobody else up for that.
     pub(crate) fn begin_dispose(self: &Arc<Self>, id: FiberId) -> Option<Arc<Done>> {
-        let mut after = After::default();
-        let (gone, first) = {
-            let mut fibers = self.fibers.lock();
-            let data = fibers.get_mut(id)?;
-            let first = !std::mem::replace(&mut data.told, true);
-            let gone = data.gone.get_or_insert_with(|| self.done()).clone();
-            // As at their creation, observers are told of plugins: not of scopes, nor of the root.
-            let observed = first && data.plugin.is_some() && self.meta.disposing.len() > 0;
-            if first && !observed {
-                data.disposing = true;
-                self.cancel_load(data, &mut after);
-                fibers.enqueue(id);
-            }
-            (gone, observed)
-        };
-        self.finish(after);
-        if first {
-            // Told while the state is still the old one.
-            let cell = self.fibers.lock().get(id).map(|data| data.cell.clone());
-            if let Some(cell) = cell {
-                let fiber = crate::Fiber { shared: self.clone(), cell };
-                At { shared: self, scope: None }.emit(keys::FIBER_DISPOSING, &fiber);
-            }
-            let mut after = After::default();
-            let mut fibers = self.fibers.lock();
-            if let Some(data) = fibers.get_mut(id) {
-                data.disposing = true;
-                self.cancel_load(data, &mut after);
-            }
-            fibers.enqueue(id);
-            drop(fibers);
-            self.finish(after);
+        let mut fibers = self.fibers.lock();
+        let data = fibers.get_mut(id)?;
+        let gone = data.gone.get_or_insert_with(|| self.done()).clone();
+        if std::mem::replace(&mut data.told, true) {
+            return Some(gone);
         }
+        // As at their creation, observers are told of plugins: not of scopes, nor of the root.
+        if data.plugin.is_some() && self.meta.disposing.len() > 0 {
+            let fiber = crate::Fiber { shared: self.clone(), cell: data.cell.clone() };
+            drop(fibers);
+            // Told while the state is still the old one.
+            At { shared: self, scope: None }.emit(keys::FIBER_DISPOSING, &fiber);
+            fibers = self.fibers.lock();
+        }
+        let mut after = After::default();
+        if let Some(data) = fibers.get_mut(id) {
+            data.disposing = true;
+            self.cancel_load(data, &mut after);
+        }
+        fibers.enqueue(id);
+        drop(fibers);
+        self.finish(after);
         Some(gone)
     }
 

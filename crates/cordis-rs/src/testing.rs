@@ -27,7 +27,7 @@ use crate::{
     meta::Report,
     sync::{Arc, Mutex},
 };
-use std::ops::Deref;
+use std::{fmt, ops::Deref};
 
 /// An app that remembers failures, for tests. It derefs to [`App`].
 pub struct TestApp {
@@ -45,6 +45,7 @@ impl TestApp {
         clippy::new_without_default,
         reason = "for tests, which have nobody to hand an error to"
     )]
+    #[must_use]
     pub fn new() -> Self {
         let app = App::new().expect("a test runs inside of a tokio runtime");
         let errors: Arc<Mutex<Vec<Report>>> = Arc::default();
@@ -67,11 +68,13 @@ impl TestApp {
     }
 
     /// How many fibers there are, the root included.
+    #[must_use]
     pub fn fibers(&self) -> usize {
         self.app.shared().fibers.lock().len()
     }
 
     /// How many effects the context's fiber has, nested ones included.
+    #[must_use]
     pub fn effects(&self, ctx: &Context) -> usize {
         self.app.shared().fibers.lock().get(ctx.cell().id).map_or(0, |data| data.records().count())
     }
@@ -82,6 +85,13 @@ impl Deref for TestApp {
 
     fn deref(&self) -> &App {
         &self.app
+    }
+}
+
+impl fmt::Debug for TestApp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let errors = self.errors.lock().len();
+        f.debug_struct("TestApp").field("errors", &errors).finish_non_exhaustive()
     }
 }
 
@@ -116,8 +126,16 @@ impl<T: Send + 'static> Recorder<T> {
     }
 
     /// The registration.
+    #[must_use]
     pub fn effect(&self) -> &Effect {
         &self.effect
+    }
+}
+
+impl<T> fmt::Debug for Recorder<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let seen = self.seen.lock().len();
+        f.debug_struct("Recorder").field("seen", &seen).field("effect", &self.effect).finish()
     }
 }
 

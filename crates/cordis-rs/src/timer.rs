@@ -8,7 +8,7 @@ use crate::{
     sync::{Arc, Mutex},
     task::Signal,
 };
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
 #[cfg(not(cordis_shuttle))]
 pub(crate) async fn sleep(duration: Duration) {
@@ -78,6 +78,7 @@ impl Context {
 
     /// Wraps `callback` so that it runs at most once a `window`: at once, and, if it was called again meanwhile, at the
     /// window's end with the last argument.
+    #[must_use]
     pub fn throttle<A: Send + 'static>(
         &self,
         window: Duration,
@@ -88,6 +89,7 @@ impl Context {
     }
 
     /// Wraps `callback` so that it runs once calls have ceased for `delay`, with the last argument.
+    #[must_use]
     pub fn debounce<A: Send + 'static>(
         &self,
         delay: Duration,
@@ -165,6 +167,15 @@ impl Ticks {
     }
 }
 
+impl fmt::Debug for Ticks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ticks")
+            .field("plugin", &self.plugin)
+            .field("period", &self.clock.period)
+            .finish_non_exhaustive()
+    }
+}
+
 type Callback<A> = Arc<dyn Fn(A) + Send + Sync>;
 
 /// A callback that runs at most once a window, from [`Context::throttle`].
@@ -185,29 +196,37 @@ struct Window<A> {
 
 impl<A: Send + 'static> Throttle<A> {
     /// Leaves out the call at the window's end.
+    #[must_use]
     pub fn leading_only(mut self) -> Self {
         self.trailing = false;
         self
     }
 
-    /// Runs the callback now, or at the end of the running window.
+    /// Runs the callback now, or at the end of the running window. After `dispose`, or when its plugin is gone, it does
+    /// nothing.
     pub fn call(&self, argument: A) {
         {
             let mut state = self.state.lock();
+            if state.disposed {
+                drop(state);
+                return;
+            }
             if state.open.is_some() {
                 let replaced = if self.trailing { state.waiting.replace(argument) } else { Some(argument) };
                 drop(state);
                 drop(replaced);
                 return;
             }
-            if !state.disposed {
-                state.open = self.ctx.spawn("ctx.throttle()", self.clone().run_window()).ok();
-            }
+            let Ok(window) = self.ctx.spawn("ctx.throttle()", self.clone().run_window()) else {
+                drop(state);
+                return;
+            };
+            state.open = Some(window);
         }
         (self.callback)(argument);
     }
 
-    /// Cancels the waiting call and opens no more windows.
+    /// Cancels the waiting call; later calls do nothing.
     pub fn dispose(&self) {
         let (open, waiting) = {
             let mut state = self.state.lock();
@@ -268,6 +287,17 @@ impl<A> Clone for Throttle<A> {
             callback: self.callback.clone(),
             state: self.state.clone(),
         }
+    }
+}
+
+impl<A> fmt::Debug for Throttle<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let plugin = self.ctx.cell().label();
+        f.debug_struct("Throttle")
+            .field("plugin", &plugin)
+            .field("window", &self.window)
+            .field("trailing", &self.trailing)
+            .finish_non_exhaustive()
     }
 }
 
@@ -338,5 +368,15 @@ impl<A> Clone for Debounce<A> {
             callback: self.callback.clone(),
             state: self.state.clone(),
         }
+    }
+}
+
+impl<A> fmt::Debug for Debounce<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let plugin = self.ctx.cell().label();
+        f.debug_struct("Debounce")
+            .field("plugin", &plugin)
+            .field("delay", &self.delay)
+            .finish_non_exhaustive()
     }
 }

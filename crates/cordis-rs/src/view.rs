@@ -9,6 +9,7 @@ pub struct Realm(Arc<Services>);
 
 impl Realm {
     /// A new realm, shared with nobody yet.
+    #[must_use]
     pub fn new() -> Self {
         Realm(Arc::new(Table::new(1)))
     }
@@ -54,11 +55,13 @@ impl<C> Clone for Intercept<C> {
 
 impl<C: Send + Sync + 'static> Intercept<C> {
     /// Declares the key.
+    #[must_use]
     pub const fn new(name: &'static str) -> Self {
         Intercept { name: Name::new(name), _config: PhantomData }
     }
 
     /// The key's name.
+    #[must_use]
     pub const fn name(&self) -> &'static str {
         self.name.text
     }

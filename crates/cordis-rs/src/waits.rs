@@ -1,12 +1,15 @@
 //! Would a caller wait for itself?
 
 use crate::{
-    FiberId,
+    Disposed, FiberId,
+    done::Done,
     effect::Record,
     fibers::{Fibers, Source},
     frames::{self, Frame},
     shared::Shared,
 };
+use smallvec::SmallVec;
+use std::{collections::HashSet, future::poll_fn, task::Poll};
 
 /// What somebody is about to wait for.
 #[derive(Clone, Copy)]
@@ -31,21 +34,56 @@ impl Shared {
             return false;
         }
         let fibers = self.fibers.lock();
-        let mut seen: smallvec::SmallVec<[(FiberId, u64); 16]> = smallvec::SmallVec::new();
+        let mut seen = Seen::default();
         while let Some(frame) = todo.pop() {
             if meets(&fibers, target, frame) {
                 return true;
             }
-            if seen.contains(&(frame.fiber, frame.effect)) {
+            if !seen.insert((frame.fiber, frame.effect)) {
                 continue;
             }
-            seen.push((frame.fiber, frame.effect));
             let Some(data) = fibers.get(frame.fiber) else { continue };
             todo.push(Frame { effect: data.effect, fiber: data.parent });
             let provided = data.epoch.iter().filter(|source| source.id != 0);
             todo.extend(provided.map(|Source { id, owner }| Frame { effect: *id, fiber: *owner }));
         }
         false
+    }
+
+    /// Waits until `done` has ended, and tells what it left behind; one who is inside of `target` does not wait.
+    pub(crate) async fn end_of(&self, done: &Done, target: Target) -> Disposed {
+        poll_fn(|cx| {
+            if !done.fired() && self.would_wait_for_caller(target) {
+                return Poll::Ready(Disposed { requested: true, ..done.report() });
+            }
+            done.poll(cx).map(|()| done.report())
+        })
+        .await
+    }
+}
+
+/// Where a walk has been: most are a few steps, and some go through everything.
+#[derive(Default)]
+struct Seen {
+    few: SmallVec<[(FiberId, u64); 16]>,
+    /// Empty until there are more than a few.
+    many: HashSet<(FiberId, u64)>,
+}
+
+impl Seen {
+    /// Whether it is new.
+    fn insert(&mut self, place: (FiberId, u64)) -> bool {
+        if self.many.is_empty() {
+            if self.few.contains(&place) {
+                return false;
+            }
+            if self.few.len() < self.few.inline_size() {
+                self.few.push(place);
+                return true;
+            }
+            self.many.extend(self.few.drain(..));
+        }
+        self.many.insert(place)
     }
 }
 
@@ -63,5 +101,23 @@ fn meets(fibers: &Fibers, target: Target, frame: Frame) -> bool {
                 std::iter::successors(Some(frame.effect), outer).any(|id| id == effect)
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_walk_knows_where_it_has_been_however_far_it_goes() {
+        let mut seen = Seen::default();
+        let mut before = 0;
+        for length in [1, 15, 16, 17, 100] {
+            for place in 0..length {
+                assert_eq!(seen.insert((FiberId::default(), place)), place >= before, "{place} of {length}");
+            }
+            before = length;
+        }
+        assert_eq!(seen.few.len() + seen.many.len(), 100);
     }
 }

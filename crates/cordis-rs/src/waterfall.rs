@@ -16,6 +16,7 @@ use crate::{
     sync::{Arc, Weak},
 };
 use std::{
+    fmt,
     future::poll_fn,
     panic::{AssertUnwindSafe, catch_unwind},
     pin::Pin,
@@ -44,6 +45,22 @@ struct Chain<'d, A: 'static, R: 'static> {
 pub struct Next<'a, A: 'static, R: 'static> {
     chain: &'a Chain<'a, A, R>,
     at: usize,
+}
+
+impl<A, R> fmt::Debug for Next<'_, A, R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Next").field("at", &self.at).finish_non_exhaustive()
+    }
+}
+
+impl<A, R: Send> fmt::Debug for Run<'_, A, R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.stage {
+            Stage::Start(..) => "Run(not started)",
+            Stage::Running(_) => "Run(running)",
+            Stage::Over => "Run(over)",
+        })
+    }
 }
 
 impl<A, R> Clone for Next<'_, A, R> {

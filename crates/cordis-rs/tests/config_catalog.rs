@@ -3,6 +3,7 @@
 #![cfg(feature = "catalog")]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test ends by panicking")]
 
+mod support_errors;
 mod support_services;
 
 use cordis::{
@@ -12,6 +13,7 @@ use cordis::{
 };
 use serde_json::{Value, json};
 use std::sync::Arc;
+use support_errors::with_causes;
 use support_services::{FOO, states};
 
 /// A plugin crate in small.
@@ -92,9 +94,13 @@ fn greeting(app: &App) -> Option<String> {
 // spec: cordis-core/C42
 #[test]
 fn the_catalogue_lists_the_linked_plugins_by_name_with_what_they_need_and_provide() {
-    let names: Vec<String> = catalog::all().iter().map(|plugin| plugin.name().to_owned()).collect();
+    let names: Vec<String> = catalog::all().unwrap().iter().map(|plugin| plugin.name().to_owned()).collect();
     assert_eq!(names, ["a third one", "greeter", "idle"]);
-    assert!(catalog::find("greet").is_none());
+    let unknown = catalog::find("greet").unwrap_err();
+    assert_eq!(
+        unknown.to_string(),
+        "no plugin is called `greet`: name its crate in the program, so that it is linked"
+    );
     let greeter = greeter();
     assert_eq!(
         serde_json::to_value(greeter.needs()).unwrap(),
@@ -159,7 +165,7 @@ async fn json_that_does_not_fit_is_refused_with_the_plugins_name_and_the_cause()
     for (config, cause) in bad {
         let refused = greeter().mount(&app, config.clone()).unwrap_err();
         assert!(matches!(&refused, MountError::Config { plugin, .. } if plugin == "greeter"), "{refused}");
-        let text = refused.to_string();
+        let text = with_causes(&refused);
         assert!(text.starts_with("the configuration of `greeter` is invalid: "), "{text}");
         assert!(text.contains(cause), "{config}: {text}");
     }
@@ -177,12 +183,12 @@ async fn a_configuration_of_the_right_shape_that_its_plugin_refuses_fails_as_one
     app.provide(FOO, Arc::new(5)).unwrap();
     let fiber = greeter().mount(&app, json!({ "name": "nobody" })).expect("the call itself does not fail");
     assert_eq!(
-        fiber.ready().await.unwrap_err().to_string(),
+        with_causes(&fiber.ready().await.unwrap_err()),
         "plugin `greeter#1` failed: invalid configuration: nobody to greet"
     );
     assert_eq!(app.take_errors().len(), 1);
     let fiber = greeter().mount(&app, json!({ "name": "panic" })).expect("the call itself does not fail");
-    assert!(fiber.ready().await.unwrap_err().to_string().contains("no such name"));
+    assert!(with_causes(&fiber.ready().await.unwrap_err()).contains("no such name"));
     assert_eq!(fiber.state(), State::Failed);
 }
 

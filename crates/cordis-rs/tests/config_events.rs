@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test ends by panicking")]
 
+mod support_errors;
 mod support_services;
 
 use cordis::{
@@ -9,6 +10,7 @@ use cordis::{
     testing::{Recorder, TestApp},
 };
 use std::sync::Arc;
+use support_errors::with_causes;
 use support_services::{FOO, Log, on_both_flavours, states};
 
 /// A number and where everybody says what happened.
@@ -96,7 +98,7 @@ on_both_flavours! {
             .unwrap();
         let fiber = app.plugin(plugin(), Config(1, log.clone())).unwrap();
         assert_eq!(
-            fiber.ready().await.unwrap_err().to_string(),
+            with_causes(&fiber.ready().await.unwrap_err()),
             "plugin `p#1` failed: a listener of `internal/config` gave something else than a \
              `config_events::Config`"
         );
@@ -186,11 +188,11 @@ on_both_flavours! {
             })
             .unwrap();
         let refused = fiber.update(Config(2, log.clone())).await.unwrap_err();
-        assert_eq!(refused.to_string(), "the update of `p#1` was refused: not two");
+        assert_eq!(with_causes(&refused), "the update of `p#1` was refused: not two");
         let refused = fiber.update(Config(3, log.clone())).await.unwrap_err();
         assert!(matches!(refused, UpdateError::Refused { .. }));
         assert_eq!(
-            refused.to_string(),
+            with_causes(&refused),
             "the update of `p#1` was refused: a listener of `internal/update` of plugin `root` \
              panicked: three"
         );
@@ -284,7 +286,8 @@ on_both_flavours! {
         assert_eq!(states(&app, [&fiber]).await, [State::Active]);
         assert_eq!(log.take(), ["unloads with 1", "loads with 12"]);
         let refused = fiber.update(Config(7, log.clone())).await.expect_err("a text is no configuration");
-        assert!(refused.to_string().contains("config_events::Config"), "{refused}");
+        let whole = with_causes(&refused);
+        assert!(whole.contains("config_events::Config"), "{whole}");
         assert_eq!((states(&app, [&fiber]).await, log.take()), ([State::Active], vec![]));
     }
 
@@ -328,7 +331,8 @@ on_both_flavours! {
             })
             .unwrap();
         let refused = fiber.update(Config(2, log.clone())).await.unwrap_err();
-        assert!(refused.to_string().contains("disposed"), "{refused}");
+        let whole = with_causes(&refused);
+        assert!(whole.contains("disposed"), "{whole}");
         assert_eq!((fiber.state(), log.take()), (State::Disposed, vec!["unloads with 1".to_owned()]));
     }
 

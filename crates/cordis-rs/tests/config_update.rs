@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test ends by panicking")]
 
+mod support_errors;
 mod support_services;
 
 use cordis::{
@@ -15,6 +16,7 @@ use std::{
     task::Poll,
     time::Duration,
 };
+use support_errors::with_causes;
 use support_services::{FOO, Log, on_both_flavours, states};
 use tokio::sync::Semaphore;
 
@@ -124,7 +126,7 @@ on_both_flavours! {
         changes.take();
         log.take();
         let refused = fiber.update(Config::free("bad", &log)).await.unwrap_err();
-        assert_eq!(refused.to_string(), "cannot update `p#1`: invalid configuration: bad");
+        assert_eq!(with_causes(&refused), "cannot update `p#1`: invalid configuration: bad");
         assert!(matches!(refused, UpdateError::Invalid { .. }));
         assert_eq!((fiber.state(), changes.take(), log.take()), (State::Active, vec![], vec![]));
         fiber.restart().await.unwrap();
@@ -210,7 +212,7 @@ on_both_flavours! {
         let fiber = mount(&app, Config::free("a", &log));
         fiber.ready().await.unwrap();
         let failed = fiber.update(Config { fails: true, ..Config::free("b", &log) }).await.unwrap_err();
-        assert_eq!(failed.to_string(), "plugin `p#1` failed: b fails");
+        assert_eq!(with_causes(&failed), "plugin `p#1` failed: b fails");
         assert!(matches!(failed, UpdateError::Failed(_)));
         assert_eq!(fiber.state(), State::Failed);
         fiber.update(Config::free("c", &log)).await.unwrap();

@@ -2,12 +2,14 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test ends by panicking")]
 
+mod support_errors;
 mod support_services;
 
 use cordis::{
     App, BoxError, Context, FiberError, Handle, Plugin, State, UpdateError, define, keys, testing::TestApp,
 };
 use std::{borrow::Cow, sync::Arc};
+use support_errors::with_causes;
 use support_services::{FOO, Log, on_both_flavours, states};
 
 /// A size and where the body says what it got.
@@ -122,7 +124,7 @@ on_both_flavours! {
         let fiber = app.plugin(checked(), Config { size: 13, log: log.clone() }).unwrap();
         let error = fiber.ready().await.unwrap_err();
         assert_eq!(
-            error.to_string(),
+            with_causes(&error),
             "plugin `checked#1` failed: invalid configuration: size (at size): 13 brings bad luck"
         );
         assert!(matches!(error, FiberError::Failed { .. }));
@@ -149,7 +151,7 @@ on_both_flavours! {
         let errors = app.take_errors();
         assert_eq!(errors.len(), 1, "{errors:?}");
         assert_eq!((&*errors[0].plugin, errors[0].message.contains("the beast")), ("checked#1", true));
-        assert!(bad.ready().await.unwrap_err().to_string().contains("the beast"));
+        assert!(with_causes(&bad.ready().await.unwrap_err()).contains("the beast"));
         assert_eq!(log.take(), ["checks 666", "checks 1", "loads with 1"]);
         bad.update(Config { size: 2, log: log.clone() }).await.unwrap();
         assert_eq!(bad.state(), State::Active);
@@ -171,7 +173,7 @@ on_both_flavours! {
             matches!(&refused, UpdateError::Invalid { plugin, .. } if plugin == "checked#1"),
             "{refused}"
         );
-        assert!(refused.to_string().contains("the beast"), "{refused}");
+        assert!(with_causes(&refused).contains("the beast"), "{refused:?}");
         assert_eq!(fiber.state(), State::Active);
         fiber.restart().await.unwrap();
         assert_eq!(
@@ -188,7 +190,7 @@ on_both_flavours! {
         let plugin = define("odd").validate(|_: &u8| Ok(())).run(apply);
         let fiber = app.plugin(plugin, Config { size: 1, log: log.clone() }).unwrap();
         assert_eq!(
-            fiber.ready().await.unwrap_err().to_string(),
+            with_causes(&fiber.ready().await.unwrap_err()),
             "plugin `odd#1` failed: invalid configuration: `validate` takes a `u8`, \
              which is not the plugin's Config"
         );
@@ -230,7 +232,7 @@ on_both_flavours! {
             })
             .unwrap();
         let fiber = app.plugin(checked(), Config { size: 1, log: log.clone() }).unwrap();
-        assert!(fiber.ready().await.unwrap_err().to_string().contains("bad luck"));
+        assert!(with_causes(&fiber.ready().await.unwrap_err()).contains("bad luck"));
         assert_eq!(log.take(), ["checks 13"]);
     }
 }

@@ -2,10 +2,12 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test ends there")]
 
+mod support_errors;
 mod support_lifecycle;
 
 use cordis::{App, BoxError, Context, Disposed, EffectError, Emit, Inactive, State, define};
 use std::{future::pending, sync::Arc};
+use support_errors::with_causes;
 use support_lifecycle::{Log, both_flavours, effects, errors, fine, ms, paused};
 use tokio::{
     sync::Notify,
@@ -16,7 +18,7 @@ const PING: Emit<()> = Emit::new("ping");
 
 fn inactive<T>(result: Result<T, impl Into<BoxError>>) -> bool {
     let Err(error) = result else { return false };
-    error.into().to_string().contains("inactive context")
+    with_causes(&*error.into()).contains("inactive context")
 }
 
 // spec: cordis-core/C66, cordis-core/C76
@@ -149,7 +151,7 @@ fn a_set_up_that_fails_half_way_is_rolled_back_before_its_caller_hears_of_it() {
             })
             .await
             .unwrap_err();
-        assert_eq!(error.to_string(), "the set-up of effect `half` of `root` failed: the port is taken");
+        assert_eq!(with_causes(&error), "the set-up of effect `half` of `root` failed: the port is taken");
         assert_eq!(log.take(), ["b start", "b end", "a"]);
         assert_eq!(effects(&app), before);
         assert_eq!(app.listeners(PING), 0);
@@ -183,7 +185,7 @@ fn a_set_up_that_panics_is_rolled_back_and_the_panic_is_the_callers_error() {
             fine()
         };
         let error = app.effect_with("loud", boom).await.unwrap_err();
-        assert_eq!(error.to_string(), "the set-up of effect `loud` of `root` failed: panicked: boom");
+        assert_eq!(with_causes(&error), "the set-up of effect `loud` of `root` failed: panicked: boom");
         assert_eq!(log.take(), ["a"]);
         assert_eq!(effects(&app), Vec::<String>::new());
     });
@@ -204,7 +206,7 @@ fn failures_of_the_roll_back_are_reported_and_do_not_replace_the_cause() {
             })
             .await
             .unwrap_err();
-        assert_eq!(error.to_string(), "the set-up of effect `half` of `root` failed: cause");
+        assert_eq!(with_causes(&error), "the set-up of effect `half` of `root` failed: cause");
         assert_eq!(log.take(), ["a"]);
         assert_eq!(failures.take(), ["root b: b is stuck"]);
     });
@@ -306,7 +308,7 @@ fn the_disposal_of_an_effect_whose_set_up_fails_later_still_cleans_up_and_the_ca
         fiber.dispose().await;
         assert_eq!(log.take(), ["part"]);
         let error = set_up.await.unwrap().unwrap_err();
-        assert_eq!(error.to_string(), "the set-up of effect `late` of `p#1` failed: too late");
+        assert_eq!(with_causes(&error), "the set-up of effect `late` of `p#1` failed: too late");
     });
 }
 

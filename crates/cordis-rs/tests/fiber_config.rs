@@ -2,10 +2,12 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test ends there")]
 
+mod support_errors;
 mod support_lifecycle;
 
 use cordis::{App, Context, State, define, keys};
 use std::sync::Arc;
+use support_errors::with_causes;
 use support_lifecycle::{Log, both_flavours, errors, fine, statuses};
 
 type Config = (u32, Log);
@@ -51,7 +53,7 @@ fn a_configuration_that_is_refused_at_the_activation_fails_the_fiber_and_its_bod
             define("p").validate(|(n, _): &Config| if *n == 0 { Err("0 is too few".into()) } else { Ok(()) });
         let fiber = app.plugin(plugin.run(body), (0, log.clone())).unwrap();
         let error = fiber.ready().await.unwrap_err();
-        assert_eq!(error.to_string(), "plugin `p#1` failed: invalid configuration: 0 is too few");
+        assert_eq!(with_causes(&error), "plugin `p#1` failed: invalid configuration: 0 is too few");
         assert_eq!((fiber.state(), log.take()), (State::Failed, Vec::new()));
         assert_eq!(failures.take(), ["p#1 body: invalid configuration: 0 is too few"]);
         assert_eq!(told.take(), ["p pending>loading", "p loading>unloading", "p unloading>failed"]);
@@ -65,10 +67,10 @@ fn a_listener_of_the_configuration_that_fails_or_panics_fails_the_fiber() {
         let (app, log) = (App::new().unwrap(), Log::new());
         let refusing = app.on(keys::CONFIG).run(async |_, _| Err("not on my watch".into())).unwrap();
         let fiber = app.plugin(define("p").run(body), (1, log.clone())).unwrap();
-        assert_eq!(fiber.ready().await.unwrap_err().to_string(), "plugin `p#1` failed: not on my watch");
+        assert_eq!(with_causes(&fiber.ready().await.unwrap_err()), "plugin `p#1` failed: not on my watch");
         refusing.dispose().await;
         let panicking = app.on(keys::CONFIG).run(async |_, _| panic!("listener down")).unwrap();
-        let error = fiber.restart().await.unwrap_err().to_string();
+        let error = with_causes(&fiber.restart().await.unwrap_err());
         assert!(error.contains("listener down"), "{error}");
         panicking.dispose().await;
         assert_eq!(fiber.restart().await.unwrap(), State::Active);
@@ -83,7 +85,10 @@ fn a_check_of_the_configuration_that_panics_fails_the_fiber_only() {
         let (app, log) = (App::new().unwrap(), Log::new());
         let plugin = define("p").validate(|_: &Config| panic!("check down"));
         let fiber = app.plugin(plugin.run(body), (1, log.clone())).unwrap();
-        assert_eq!(fiber.ready().await.unwrap_err().to_string(), "plugin `p#1` failed: panicked: check down");
+        assert_eq!(
+            with_causes(&fiber.ready().await.unwrap_err()),
+            "plugin `p#1` failed: panicked: check down"
+        );
         let other = app.plugin(define("other").run(body), (2, log.clone())).unwrap();
         assert_eq!(other.ready().await.unwrap(), State::Active);
         assert_eq!(log.take(), ["body 2"]);

@@ -2,10 +2,12 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test ends there")]
 
+mod support_errors;
 mod support_lifecycle;
 
 use cordis::{App, Context, Emit, Fiber, Handle, Key, State, define};
 use std::sync::Arc;
+use support_errors::with_causes;
 use support_lifecycle::{Log, both_flavours, errors, fine, ms, paused, statuses};
 use tokio::time::sleep;
 
@@ -81,7 +83,7 @@ fn a_failing_body_passes_unloading_and_ends_failed_with_its_effects_undone() {
         };
         let fiber = app.plugin(define("p").run(body), log.clone()).unwrap();
         let error = fiber.ready().await.unwrap_err();
-        assert_eq!(error.to_string(), "plugin `p#1` failed: no luck");
+        assert_eq!(with_causes(&error), "plugin `p#1` failed: no luck");
         assert_eq!(fiber.state(), State::Failed);
         assert_eq!(fiber.error().unwrap().to_string(), "no luck");
         assert_eq!(told.take(), ["p pending>loading", "p loading>unloading", "p unloading>failed"]);
@@ -265,7 +267,7 @@ fn a_load_that_ends_well_clears_the_error_of_the_one_before() {
             if left.fetch_sub(1, SeqCst) > 0 { Err("not yet".into()) } else { fine() }
         };
         let fiber = app.plugin(define("p").run(body), 1.into()).unwrap();
-        assert_eq!(fiber.ready().await.unwrap_err().to_string(), "plugin `p#1` failed: not yet");
+        assert_eq!(with_causes(&fiber.ready().await.unwrap_err()), "plugin `p#1` failed: not yet");
         assert_eq!(fiber.restart().await.unwrap(), State::Active);
         assert!(fiber.error().is_none());
     });

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test ends there")]
 
+mod support_errors;
 mod support_lifecycle;
 
 use cordis::{
@@ -11,6 +12,7 @@ use std::sync::{
     Arc, Mutex,
     atomic::{AtomicU32, Ordering::SeqCst},
 };
+use support_errors::with_causes;
 use support_lifecycle::{Log, both_flavours, counts, errors, fine, ms, statuses};
 use tokio::{task::JoinHandle, time::sleep};
 
@@ -270,7 +272,7 @@ fn three_entries_are_back_on_their_old_versions_when_the_second_change_is_refuse
         let fibers = entries(&app, &log).await;
         let version = |version| Entry { version, broken: false, log: log.clone() };
         let failed = change(&fibers, &version(1), [version(2), version(13), version(2)]).await.unwrap_err();
-        let failed: Vec<String> = failed.iter().map(ToString::to_string).collect();
+        let failed: Vec<String> = failed.iter().map(|error| with_causes(error)).collect();
         assert_eq!(failed, ["cannot update `two#2`: invalid configuration: 13 is not a version"]);
         app.emit(PING, &());
         assert_eq!(log.take(), ["v1", "v1", "v1"]);
@@ -305,7 +307,7 @@ fn three_entries_are_back_on_their_old_versions_when_the_second_ones_body_fails(
         let version = |version, broken| Entry { version, broken, log: log.clone() };
         let new = [version(2, false), version(2, true), version(2, false)];
         let failed = change(&fibers, &version(1, false), new).await.unwrap_err();
-        let failed: Vec<String> = failed.iter().map(ToString::to_string).collect();
+        let failed: Vec<String> = failed.iter().map(|error| with_causes(error)).collect();
         assert_eq!(failed, ["plugin `two#2` failed: v2 cannot start"]);
         app.emit(PING, &());
         assert_eq!(log.take(), ["v1", "v1", "v1"]);
@@ -323,7 +325,7 @@ fn a_change_that_fails_on_its_way_back_is_reported_as_well() {
         let version = |version, broken| Entry { version, broken, log: log.clone() };
         let new = [version(2, false), version(13, false), version(2, false)];
         let failed = change(&fibers[..2], &version(1, true), new).await.unwrap_err();
-        let failed: Vec<String> = failed.iter().map(ToString::to_string).collect();
+        let failed: Vec<String> = failed.iter().map(|error| with_causes(error)).collect();
         assert_eq!(
             failed,
             [

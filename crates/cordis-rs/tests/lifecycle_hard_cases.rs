@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test ends there")]
 
+mod support_errors;
 mod support_lifecycle;
 
 use cordis::{App, BoxError, Context, Disposed, Emit, Fiber, Handle, Key, State, define};
@@ -11,6 +12,7 @@ use std::{
     thread,
     time::Duration,
 };
+use support_errors::with_causes;
 use support_lifecycle::{Log, both_flavours, counts, errors, fine, ms, paused, secs, unblocked};
 use tokio::{
     runtime::Builder,
@@ -90,7 +92,10 @@ fn a_disposer_that_never_returns_is_seen_by_name_while_it_hangs_and_given_up_aft
         assert_eq!(start.elapsed(), secs(10));
         assert_eq!(left.to_string(), "`hangs` of `p#1` is still running");
         assert_eq!(log.take(), ["newer", "older"]);
-        assert_eq!(failures.take(), ["p#1 hangs: its disposer did not end within its limit; it was dropped"]);
+        assert_eq!(
+            failures.take(),
+            ["p#1 hangs: its disposer did not end within its limit; it is dropped at its next await"]
+        );
         assert_eq!((fiber.state(), app.registry().len()), (State::Disposed, 0));
     });
 }
@@ -176,7 +181,9 @@ fn a_plugin_that_disposes_itself_from_its_body_goes_and_does_not_wait_for_itself
         let (app, log) = (App::new().unwrap(), Log::new());
         let body = async |ctx: &Context, _: (), log: &Log| {
             ctx.effect("undo", log.undo("undo"))?;
-            assert_eq!(ctx.fiber().dispose().await, Disposed::default());
+            let disposed = ctx.fiber().dispose().await;
+            assert!(disposed.requested && !disposed.is_clean());
+            assert_eq!(disposed.to_string(), "only requested, from inside of what is disposed");
             log.add("returned");
             fine()
         };
@@ -264,7 +271,7 @@ fn a_body_that_registers_three_listeners_and_panics_leaves_none_and_the_cause() 
         let first = app.plugin(define("first").run(body), false).unwrap();
         let later = app.plugin(define("later").run(body), true).unwrap();
         let causes =
-            [first.ready().await.unwrap_err().to_string(), later.ready().await.unwrap_err().to_string()];
+            [with_causes(&first.ready().await.unwrap_err()), with_causes(&later.ready().await.unwrap_err())];
         assert_eq!(
             causes,
             [

@@ -2,12 +2,14 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test ends there")]
 
+mod support_errors;
 mod support_lifecycle;
 
 use cordis::{
     App, BoxError, Context, Emit, Fiber, Handle, Key, MountError, Plugin, PluginId, State, define, keys,
 };
 use std::sync::{Arc, Mutex};
+use support_errors::with_causes;
 use support_lifecycle::{Log, both_flavours, counts, effects, errors, fine, ms, paused, statuses};
 use tokio::{sync::Notify, time::sleep};
 
@@ -215,7 +217,7 @@ fn an_observer_that_refuses_a_fiber_has_it_rolled_back_with_what_was_attached_to
         app.on(keys::FIBER_CREATED).run(|_| Err("not today".into())).unwrap();
         let before = counts(&app.inspect().fiber);
         let error = app.plugin(define("noisy").run(noisy), (1, log.clone())).unwrap_err();
-        assert_eq!(error.to_string(), "`noisy#1` was refused by an observer of its creation: not today");
+        assert_eq!(with_causes(&error), "`noisy#1` was refused by an observer of its creation: not today");
         assert!(matches!(error, MountError::Refused { .. }));
         app.quiet().await;
         assert_eq!(log.take(), ["attached start", "attached end"]);
@@ -231,7 +233,7 @@ fn an_observer_that_panics_refuses_the_fiber() {
         let app = App::new().unwrap();
         app.on(keys::FIBER_CREATED).run(|_| panic!("observer down")).unwrap();
         let error = app.plugin(counter(), 1).unwrap_err();
-        assert!(error.to_string().contains("observer down"), "{error}");
+        assert!(with_causes(&error).contains("observer down"), "{error:?}");
         app.quiet().await;
         assert_eq!(app.registry().len(), 0);
     });

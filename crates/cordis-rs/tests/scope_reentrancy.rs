@@ -44,7 +44,7 @@ async fn a_sync_listener_may_close_its_own_scope() {
         .run(move |n| {
             let _held = &held;
             // It only requests: a listener cannot wait for itself.
-            assert!(slot.get().unwrap().close().now_or_never().unwrap().is_clean());
+            assert!(slot.get().unwrap().close().now_or_never().unwrap().requested);
             said.say(n);
         })
         .unwrap();

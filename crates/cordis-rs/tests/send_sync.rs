@@ -65,7 +65,7 @@ fn keys_are_plain_data_whatever_they_name() {
 #[test]
 fn what_a_plugin_holds_is_send_and_sync() {
     assert_all!("Send Sync Unpin":
-        App, Context, Fiber, Effect, Scope, ScopeKey, ParentBinding, Realm, Registry, Runtime,
+        App, Context, Fiber, Effect, Scope, ScopeKey, ParentBinding, Realm, Registry, MountedPlugin,
         On<'static, Emit<u8>>, Next<'static, u8, u8>, At<'static>, Define, FnPlugin<(), u8, fn()>,
         Handle<str>, Lease<'static, str>, Handle<dyn Fn() + Send + Sync>, Lease<'static, dyn Fn() + Send + Sync>,
         Layers<Table>, NamedEntries<u8>, AnonymousEntries<u8>, EntryUndo, Ticks, Debounce<u8>, Throttle<u8>,

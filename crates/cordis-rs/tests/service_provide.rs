@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test ends by panicking")]
 
+mod support_errors;
 mod support_services;
 
 use cordis::{
@@ -12,6 +13,7 @@ use std::{
     sync::{Arc, Barrier},
     thread,
 };
+use support_errors::with_causes;
 use support_services::{FOO, Log, consumer, on_both_flavours, provider, states};
 use tokio::sync::Semaphore;
 
@@ -45,7 +47,7 @@ on_both_flavours! {
         let second = provider(&app, "second", 2);
         let error = second.ready().await.unwrap_err();
         assert_eq!(
-            error.to_string(),
+            with_causes(&error),
             "plugin `second#2` failed: service `foo` is already provided by `first#1`: \
              `second#2` can provide it in a context isolated for it"
         );
@@ -204,7 +206,7 @@ on_both_flavours! {
         let log = Log::default();
         let fiber = app.plugin(define("p").provides(FOO).run(apply), log.clone()).unwrap();
         assert_eq!(
-            fiber.ready().await.unwrap_err().to_string(),
+            with_causes(&fiber.ready().await.unwrap_err()),
             "plugin `p#1` failed: `p#1` did not declare that it provides `bar`: \
              add `.provides(..)` to its definition"
         );

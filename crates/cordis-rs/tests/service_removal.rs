@@ -76,7 +76,7 @@ on_both_flavours! {
         let disposed = fiber.dispose().await;
         assert_eq!(
             report(&disposed),
-            json!({ "still_running": [], "leases": [{ "service": "value", "leases": 2 }] })
+            json!({ "still_running": [], "leases": [{ "service": "value", "leases": 2 }], "requested": false })
         );
         assert!(!disposed.is_clean());
         assert_eq!(disposed.to_string(), "service `value` is still leased 2 time(s)");
@@ -108,7 +108,7 @@ on_both_flavours! {
         let (fiber, drops) = with_a_value(&app).await;
         let handle = app.get(VALUE).unwrap();
         drop(handle.get().unwrap());
-        assert_eq!(report(&fiber.dispose().await), json!({ "still_running": [], "leases": [] }));
+        assert_eq!(report(&fiber.dispose().await), json!({ "still_running": [], "leases": [], "requested": false }));
         assert_eq!(drops.load(SeqCst), 1);
         assert_eq!(Arc::strong_count(&drops), 1);
         assert!(handle.get().is_err());
@@ -155,7 +155,7 @@ on_both_flavours! {
             };
             assert_eq!(
                 report(&disposed),
-                json!({ "still_running": [], "leases": [{ "service": "value", "leases": 1 }] })
+                json!({ "still_running": [], "leases": [{ "service": "value", "leases": 1 }], "requested": false })
             );
             assert_eq!(drops.load(SeqCst), 0);
             drop(lease);
@@ -401,7 +401,7 @@ on_both_flavours! {
         loading.acquire_many(2).await.unwrap().forget();
         dependants[1].until(State::Active).await;
         assert_eq!(dependants[0].state(), State::Loading);
-        assert_eq!(report(&fiber.dispose().await), json!({ "still_running": [], "leases": [] }));
+        assert_eq!(report(&fiber.dispose().await), json!({ "still_running": [], "leases": [], "requested": false }));
         assert_eq!(drops.load(SeqCst), 1);
         assert_eq!(dependants.each_ref().map(cordis::Fiber::state), [State::Pending; 2]);
     }

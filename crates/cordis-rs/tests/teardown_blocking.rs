@@ -17,30 +17,37 @@ const LIMIT: Duration = Duration::from_millis(200);
 
 /// Blocks threads until it is opened; counts those that wait and those that got through.
 #[derive(Clone, Default)]
-struct Gate(Arc<(Mutex<(bool, usize, usize)>, Condvar)>);
+struct Gate(Arc<(Mutex<Passage>, Condvar)>);
+
+#[derive(Default)]
+struct Passage {
+    open: bool,
+    came: usize,
+    passed: usize,
+}
 
 impl Gate {
     fn block(&self) {
         let (state, changed) = &*self.0;
         let mut state = state.lock().unwrap();
-        state.1 += 1;
-        while !state.0 {
+        state.came += 1;
+        while !state.open {
             state = changed.wait(state).unwrap();
         }
-        state.2 += 1;
+        state.passed += 1;
     }
 
     fn waiting(&self) -> usize {
-        self.0.0.lock().unwrap().1
+        self.0.0.lock().unwrap().came
     }
 
     fn open(&self) {
-        self.0.0.lock().unwrap().0 = true;
+        self.0.0.lock().unwrap().open = true;
         self.0.1.notify_all();
     }
 
     async fn passed(&self, count: usize) {
-        while self.0.0.lock().unwrap().2 < count {
+        while self.0.0.lock().unwrap().passed < count {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     }
@@ -206,4 +213,45 @@ async fn every_kind_of_effect_keeps_to_a_limit_of_its_own() {
     gate.open();
     gate.passed(3).await;
     emitter.join().unwrap();
+}
+
+/// Blocks the thread that drops it.
+struct Heavy(Gate);
+
+impl Drop for Heavy {
+    fn drop(&mut self) {
+        self.0.block();
+    }
+}
+
+/// Looks again and again, without working off what there is to do, as one who awaits the fiber would.
+async fn comes_true(what: impl Fn() -> bool) -> bool {
+    for _ in 0..1_000 {
+        if what() {
+            return true;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    false
+}
+
+// spec: design/P4
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_capture_whose_drop_blocks_its_thread_holds_up_no_other_plugin() {
+    async fn body(ctx: &Context, _: (), gate: &Gate) -> Result<(), BoxError> {
+        let heavy = Heavy(gate.clone());
+        ctx.on(TOLD).run(move |()| assert!(!heavy.0.0.0.lock().unwrap().open))?;
+        Ok(())
+    }
+    let (app, gate) = (TestApp::new(), Gate::default());
+    let fiber = app.plugin(define("heavy").run(body), gate.clone()).unwrap();
+    fiber.ready().await.unwrap();
+    fiber.cancel();
+    assert!(comes_true(|| gate.waiting() == 1).await);
+    let other = app.plugin(define("other").run(async |_: &Context, _: (), _: &()| Ok(())), ()).unwrap();
+    assert!(comes_true(|| other.state() == State::Active).await, "nobody works the queue off");
+    assert_eq!(fiber.state(), State::Unloading);
+    gate.open();
+    assert!(fiber.dispose().await.is_clean());
+    app.assert_no_errors();
 }

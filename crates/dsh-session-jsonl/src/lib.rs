@@ -1,1 +1,31 @@
-//! Sessions on disk.
+//! Sessions on disk, one file of lines each, which the reference reads and writes as well.
+//!
+//! [`JsonlStorage`] is a [`Storage`](dsh_session::Storage): it knows files, and nothing of the sessions in memory. A root
+//! holds `PROJECT/ID/session.jsonl.zstd`, or `session.jsonl` where compression is off, and never both kinds.
+//!
+//! Read `config`, `path` (where a session is), `frames` with `reader` (from bytes to events), `writer` with `repair` (from
+//! events to bytes), `lock`, `lookup`, then `storage`, which puts them together. `disk` is the one seam to the file system.
+//!
+//! **Architecture Invariant:** bytes that were acknowledged are never written again in their place. A batch is added behind
+//! them, or a new file with all of them takes the place of the old one in one step.
+//!
+//! **Architecture Invariant:** what is stored is not brought up to date. Old shapes are read as what became of them
+//! (`legacy`), and stay on disk as they are.
+
+mod config;
+pub mod disk;
+mod frames;
+mod legacy;
+mod lock;
+mod lookup;
+mod path;
+mod reader;
+mod repair;
+mod revision;
+mod storage;
+mod writer;
+
+pub use config::{Compression, Config, Fsync};
+pub use path::{PathError, project_folder, session_folder};
+pub use reader::{Decoded, Torn, Unpacked, decode, unpack};
+pub use storage::JsonlStorage;

@@ -1,10 +1,9 @@
 //! The tool calls of a log, each with the result that the model was given.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use crate::error::BadData;
-use crate::event::Event;
+use crate::events::Events;
 use crate::payload::{ToolCall, ToolResult};
 
 /// One call of a log.
@@ -25,7 +24,7 @@ pub struct LoggedCall {
 ///
 /// # Errors
 /// The data of a call or of a result is not what its type says.
-pub fn tool_calls<'e>(events: impl IntoIterator<Item = &'e Arc<Event>>) -> Result<Vec<LoggedCall>, BadData> {
+pub fn tool_calls(events: &Events) -> Result<Vec<LoggedCall>, BadData> {
     let mut calls: Vec<LoggedCall> = Vec::new();
     let mut open: HashMap<String, Vec<usize>> = HashMap::new();
     for event in events {

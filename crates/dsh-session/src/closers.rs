@@ -5,7 +5,7 @@ use std::sync::Arc;
 use dsh_llm::{ContentBlock, Message, Role, Source};
 
 use crate::event::{Event, kind_of};
-use crate::list::List;
+use crate::events::Events;
 use crate::lossless;
 use crate::payload::{
     AssistantMessage, ErrorInfo, Payload, StepEnd, StepStart, ToolCall, ToolResult, TurnEnd, TurnEndReason,
@@ -39,10 +39,10 @@ struct Call {
 /// The events that end the open turn of a log: a failed result for every unanswered call in the order in which the model
 /// asked, the end of the step, and the end of the turn. None where no turn is open. They carry the time of the last event.
 #[must_use]
-pub fn closers(events: &List<Arc<Event>>) -> Vec<Arc<Event>> {
+pub fn closers(events: &Events) -> Vec<Arc<Event>> {
     let mut open = Open::default();
-    for event in events.iter() {
-        open.note(event);
+    for event in events {
+        open.note(&event);
     }
     let (Some(turn), Some(last)) = (open.turn, events.last()) else { return Vec::new() };
     let mut made = Made { next: events.len() as u64, time_ms: last.time_ms(), events: Vec::new() };

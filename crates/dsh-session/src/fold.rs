@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use dsh_llm::Message;
 
+use crate::error::SurfaceError;
 use crate::event::Event;
+use crate::events::Events;
 use crate::list::List;
 use crate::payload::{EpochHeader, RequestContext, RequestHeader};
 use crate::surface::{Plan, Surface};
@@ -34,8 +36,13 @@ impl Fold {
         self.context.clone()
     }
 
+    /// Passes over events that nothing is kept of.
+    pub(crate) fn pass(&mut self, count: u64) {
+        self.surface.pass(count);
+    }
+
     /// Takes the next event; `earlier` holds those before it.
-    pub(crate) fn commit(&mut self, event: &Event, plan: Plan, earlier: &List<Arc<Event>>) {
+    pub(crate) fn commit(&mut self, event: &Event, plan: Plan, earlier: &Events) {
         self.surface.commit(event.seq(), plan);
         match plan {
             Plan::None => self.note(event),
@@ -49,10 +56,10 @@ impl Fold {
     }
 
     /// A replacement may stand anywhere, so the list of messages is made anew; the messages are the same ones.
-    fn rebuild(&mut self, newest: &Event, earlier: &List<Arc<Event>>) {
+    fn rebuild(&mut self, newest: &Event, earlier: &Events) {
         let nodes = self.surface.nodes().iter();
         let event = |seq: &u64| match usize::try_from(*seq).ok().and_then(|seq| earlier.get(seq)) {
-            Some(event) => projected(event).cloned(),
+            Some(event) => projected(&event).cloned(),
             None => projected(newest).cloned(),
         };
         self.messages = nodes.filter_map(event).collect();
@@ -84,9 +91,9 @@ pub(crate) fn projected(event: &Event) -> Option<&Arc<Message>> {
 ///
 /// # Errors
 /// An event is not allowed where it stands.
-pub fn derive_messages(events: &[Arc<Event>]) -> Result<Vec<Arc<Message>>, crate::error::SurfaceError> {
-    let (surface, _) = Surface::fold(events.iter().map(|event| &**event))?;
+pub fn derive_messages(events: &Events) -> Result<Vec<Arc<Message>>, SurfaceError> {
+    let (surface, _) = Surface::fold(events)?;
     let base = events.first().map_or(0, |event| event.seq());
     let event = |seq: &u64| events.get(usize::try_from(seq - base).ok()?);
-    Ok(surface.nodes().iter().filter_map(event).filter_map(|event| projected(event).cloned()).collect())
+    Ok(surface.nodes().iter().filter_map(event).filter_map(|event| projected(&event).cloned()).collect())
 }

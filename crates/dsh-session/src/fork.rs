@@ -1,11 +1,8 @@
 //! Where a session may be forked.
 
-use std::sync::Arc;
-
 use thiserror::Error;
 
-use crate::event::Event;
-use crate::list::List;
+use crate::events::Events;
 use crate::store::CreateError;
 
 /// Why a session cannot be forked there. The parent is as it was.
@@ -76,19 +73,14 @@ impl ForkError {
 ///
 /// # Errors
 /// There is no such event, or a turn is open there.
-pub fn prefix(
-    id: &str,
-    events: &List<Arc<Event>>,
-    boundary: Option<u64>,
-) -> Result<Vec<Arc<Event>>, ForkError> {
+pub fn prefix(id: &str, events: &Events, boundary: Option<u64>) -> Result<Events, ForkError> {
     let len = events.len() as u64;
     let count = match boundary {
         None => len,
         Some(boundary) if boundary < len => boundary + 1,
         Some(boundary) => return Err(ForkError::InvalidBoundary { id: id.to_owned(), boundary, len }),
     };
-    let inherited: Vec<_> =
-        events.iter().take(usize::try_from(count).unwrap_or(usize::MAX)).cloned().collect();
+    let inherited = events.first_n(usize::try_from(count).unwrap_or(usize::MAX));
     let turns = inherited.iter().rev().find(|event| matches!(event.kind(), "turn/start" | "turn/end"));
     match turns.filter(|event| event.kind() == "turn/start") {
         None => Ok(inherited),

@@ -4,9 +4,9 @@
 //! derived from it. The [`SessionStore`] holds the live ones; stores on disk listen to its events. The crate is pure: it
 //! opens no file.
 //!
-//! Read `event` with `payload` and `data` (what happened), `surface` and `fold` (the conversation), `session` with `seed`
-//! (where events are added), `store` and `fork`, then `closers`; `log`, `header`, `line`, `packed` and `pack` are the
-//! format of files.
+//! Read `event` with `payload` and `data` (what happened), `surface` and `fold` (the conversation), `new_event` with
+//! `lossless` and `finite` (what may be added), `session` with `seed` (where it is added), `store` and `fork`, then
+//! `closers`; `log`, `header`, `line`, `packed` and `pack` are the format of files.
 //!
 //! **Architecture Invariant:** events keep their data as the text that they came with, so what is read is written again byte
 //! for byte. A reader that does not know an event type refuses the whole log, unless the event says that it can be
@@ -16,10 +16,13 @@
 //! is a snapshot.
 
 mod calls;
+mod checkup;
 mod closers;
 mod data;
 mod error;
 mod event;
+mod events;
+mod finite;
 mod fold;
 mod fork;
 mod header;
@@ -35,19 +38,23 @@ mod packed;
 mod payload;
 mod persistence;
 mod plugin;
+mod run;
 mod seed;
 mod session;
 mod storage;
 mod store;
+mod stored;
 mod surface;
 mod text;
 mod vocabulary;
 
 pub use calls::{LoggedCall, tool_calls};
+pub use checkup::{Checkup, Verdict};
 pub use closers::closers;
 pub use data::EventData;
 pub use error::{AppendError, BadData, BadHeader, NotLossless, Problem, ReadError, SeedError, SurfaceError};
 pub use event::Event;
+pub use events::{Events, Iter};
 pub use fold::derive_messages;
 pub use fork::{ForkError, prefix as fork_prefix};
 pub use header::{FORMAT_VERSION, Origin, SessionHeader};
@@ -67,6 +74,7 @@ pub use seed::Seed;
 pub use session::{Appending, Session, SessionEvent};
 pub use storage::{Listed, Location, Opened, RawLog, Storage, StorageError, Stored, Writer};
 pub use store::{CreateError, CreateSession, FlushError, SessionStore};
+pub use stored::{EventParts, event_from_parts, unpack_row};
 pub use surface::{Plan, Replacement, Surface, SurfaceOp, is_surface_type};
 pub use text::JsonText;
 pub use vocabulary::is_known;

@@ -10,6 +10,7 @@ use crate::error::Problem;
 use crate::event::{Event, kind_of};
 use crate::json::{MAX_SAFE, check_safe, object, present, reason, whole as whole_number};
 use crate::packed;
+use crate::run::Run;
 use crate::seed;
 use crate::surface::{ReplaceObject, SurfaceOp, is_surface_type};
 use crate::text::JsonText;
@@ -24,7 +25,7 @@ struct Envelope<'a> {
     seq: Option<&'a RawValue>,
     #[serde(borrow)]
     time: Option<&'a RawValue>,
-    #[serde(borrow)]
+    #[serde(borrow, default, deserialize_with = "present")]
     data: Option<&'a RawValue>,
     #[serde(borrow, default, rename = "surfaceOp", deserialize_with = "present")]
     surface_op: Option<&'a RawValue>,
@@ -34,19 +35,19 @@ struct Envelope<'a> {
     ignorable: Option<bool>,
 }
 
-/// Reads one line of a log: a part of `whole`. Adds its events to `events`, the first of which must have the number
-/// `next`; where it fails, some may have been added.
-pub(crate) fn parse(
-    whole: &Arc<str>,
-    range: Range<usize>,
-    next: u64,
-    events: &mut Vec<Arc<Event>>,
-) -> Result<(), Problem> {
+/// What a line holds.
+pub(crate) enum Parsed {
+    Event(Arc<Event>),
+    Run(Run),
+}
+
+/// Reads one line of a log: a part of `whole`. Its first event must have the number `next`.
+pub(crate) fn parse(whole: &Arc<str>, range: Range<usize>, next: u64) -> Result<Parsed, Problem> {
     let line = &whole[range.clone()];
     let envelope = match serde_json::from_str::<Envelope<'_>>(line) {
         Ok(envelope) if packed::row_kind(&envelope.kind).is_none() => envelope,
-        Ok(_) => return parse_other(line, next, events, None),
-        Err(error) => return parse_other(line, next, events, Some(error)),
+        Ok(_) => return parse_other(line, next, None),
+        Err(error) => return parse_other(line, next, Some(error)),
     };
     let number = |raw: Option<&RawValue>| raw.and_then(|raw| whole_number(raw.get()));
     let seq = number(envelope.seq).and_then(|seq| u64::try_from(seq).ok());
@@ -64,17 +65,11 @@ pub(crate) fn parse(
         source_event_seqs: envelope.source_event_seqs,
         ignorable: envelope.ignorable,
     };
-    events.push(Arc::new(event(raw)?));
-    Ok(())
+    Ok(Parsed::Event(Arc::new(event(raw)?)))
 }
 
 /// A line that is no whole event: a packed row, or something wrong.
-fn parse_other(
-    line: &str,
-    next: u64,
-    events: &mut Vec<Arc<Event>>,
-    error: Option<serde_json::Error>,
-) -> Result<(), Problem> {
+fn parse_other(line: &str, next: u64, error: Option<serde_json::Error>) -> Result<Parsed, Problem> {
     #[derive(Deserialize)]
     struct Kind<'a> {
         #[serde(borrow, rename = "type")]
@@ -85,7 +80,7 @@ fn parse_other(
     let Kind { kind, seq } = object(line).map_err(|error| Problem::NotJson { reason: reason(&error) })?;
     let name = kind.and_then(|kind| serde_json::from_str::<String>(kind.get()).ok());
     if let Some(row) = name.as_deref().and_then(packed::row_kind) {
-        return packed::parse(row, line, next, events);
+        return packed::parse(row, line, next).map(Parsed::Run);
     }
     let seq = seq.and_then(|seq| whole_number(seq.get())).and_then(|seq| u64::try_from(seq).ok());
     if seq != Some(next) {

@@ -4,9 +4,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::error::{Problem, ReadError};
-use crate::event::Event;
+use crate::events::Events;
 use crate::header::SessionHeader;
-use crate::line;
+use crate::line::{self, Parsed};
 use crate::surface::Surface;
 
 const ZSTD_MAGIC: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
@@ -17,7 +17,7 @@ pub struct SessionLog {
     /// Who the session is.
     pub header: SessionHeader,
     /// What happened; the event at index `n` has the number `n`.
-    pub events: Vec<Arc<Event>>,
+    pub events: Events,
     /// What is not part of the log any more, if its end is damaged.
     pub torn: Option<TornTail>,
     /// The number of the first event of each line after the header.
@@ -69,19 +69,11 @@ impl SessionLog {
         if bytes.starts_with(ZSTD_MAGIC) {
             return Err(ReadError { line: 1, problem: Problem::Compressed });
         }
-        // A cut may go through a character: what is whole is read.
-        let (text, cut) = match std::str::from_utf8(bytes) {
-            Ok(text) => (text, None),
-            Err(error) => {
-                let (whole, _) = bytes.split_at(error.valid_up_to());
-                (std::str::from_utf8(whole).unwrap_or_default(), Some(error.valid_up_to()))
-            }
-        };
-        Reader { bytes, text: text.into(), cut, whole }.read()
+        Reader::new(bytes, whole).read()
     }
 }
 
-struct Reader<'b> {
+pub(crate) struct Reader<'b> {
     bytes: &'b [u8],
     /// How many bytes cannot have been cut.
     whole: usize,
@@ -91,7 +83,27 @@ struct Reader<'b> {
     cut: Option<usize>,
 }
 
-impl Reader<'_> {
+impl<'b> Reader<'b> {
+    pub(crate) fn new(bytes: &'b [u8], whole: usize) -> Self {
+        // A cut may go through a character: what is whole is read.
+        let (text, cut) = match std::str::from_utf8(bytes) {
+            Ok(text) => (text, None),
+            Err(error) => {
+                let (text, _) = bytes.split_at(error.valid_up_to());
+                (std::str::from_utf8(text).unwrap_or_default(), Some(error.valid_up_to()))
+            }
+        };
+        Self { bytes, whole, text: text.into(), cut }
+    }
+
+    pub(crate) fn text(&self) -> &Arc<str> {
+        &self.text
+    }
+
+    pub(crate) fn part(&self, range: Range<usize>) -> &str {
+        self.text.get(range).unwrap_or_default()
+    }
+
     fn read(self) -> Result<SessionLog, ReadError> {
         let mut lines = Lines::new(self.bytes);
         let Some(first) = lines.next() else {
@@ -99,7 +111,7 @@ impl Reader<'_> {
         };
         let header = self.range(&first).and_then(|range| SessionHeader::parse(&self.text[range]));
         let header = header.map_err(|problem| first.error(problem))?;
-        let mut events: Vec<Arc<Event>> = Vec::new();
+        let mut events = Events::default();
         let mut surface = Surface::default();
         let mut starts = Vec::new();
         for line in lines {
@@ -117,33 +129,31 @@ impl Reader<'_> {
         Ok(SessionLog { header, events, torn: None, lines: starts })
     }
 
-    /// Reads one line; where it fails, no event of it stays.
-    fn admit(&self, line: &Line, surface: &mut Surface, events: &mut Vec<Arc<Event>>) -> Result<(), Problem> {
-        let before = events.len();
+    /// Reads one line; where it fails, nothing of it stays.
+    fn admit(&self, line: &Line, surface: &mut Surface, events: &mut Events) -> Result<(), Problem> {
         let range = self.range(line)?;
         if !line.ended {
             return Err(Problem::Unended);
         }
-        let read = line::parse(&self.text, range, before as u64, events);
-        let folded = read.and_then(|()| {
-            for index in before..events.len() {
-                let event = &events[index];
-                let earlier = |seq: u64| Some(&**events.get(usize::try_from(seq).ok()?)?);
+        match line::parse(&self.text, range, events.len() as u64)? {
+            Parsed::Run(run) => {
+                surface.pass(run.len() as u64);
+                events.push_run(run);
+            }
+            Parsed::Event(event) => {
+                let earlier = |seq: u64| events.get(usize::try_from(seq).ok()?);
                 let plan = surface
-                    .plan(event, earlier)
+                    .plan(&event, earlier)
                     .map_err(|source| Problem::Misplaced { reason: source.to_string() })?;
                 surface.commit(event.seq(), plan);
+                events.push(event);
             }
-            Ok(())
-        });
-        if folded.is_err() {
-            events.truncate(before);
         }
-        folded
+        Ok(())
     }
 
     /// The line as text, if it can be an object at all.
-    fn range(&self, line: &Line) -> Result<Range<usize>, Problem> {
+    pub(crate) fn range(&self, line: &Line) -> Result<Range<usize>, Problem> {
         if let Some(cut) = self.cut.filter(|cut| line.range.contains(cut)) {
             return Err(Problem::NotUtf8 { column: cut - line.range.start + 1 });
         }
@@ -184,20 +194,20 @@ fn ends_turn(line: &str) -> bool {
 }
 
 /// Splits a log at its newlines; what follows the last newline is a line only if there is something of it.
-struct Lines<'a> {
+pub(crate) struct Lines<'a> {
     bytes: &'a [u8],
     at: usize,
     number: usize,
 }
 
-struct Line {
-    number: usize,
+pub(crate) struct Line {
+    pub(crate) number: usize,
     range: Range<usize>,
-    ended: bool,
+    pub(crate) ended: bool,
 }
 
 impl<'a> Lines<'a> {
-    fn new(bytes: &'a [u8]) -> Self {
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, at: 0, number: 0 }
     }
 }

@@ -5,6 +5,7 @@ use serde_json::ser::{CompactFormatter, Formatter};
 use std::io;
 
 use crate::error::NotLossless;
+use crate::finite::Finite;
 use crate::json::{MAX_SAFE, reason};
 use crate::text::JsonText;
 
@@ -13,7 +14,7 @@ pub(crate) fn text<T: Serialize + ?Sized>(kind: &str, value: &T) -> Result<JsonT
     let wrong = |reason| NotLossless { kind: kind.to_owned(), reason };
     let mut bytes = Vec::with_capacity(128);
     let mut serializer = serde_json::Serializer::with_formatter(&mut bytes, Exact);
-    value.serialize(&mut serializer).map_err(|error| wrong(error.to_string()))?;
+    value.serialize(Finite(&mut serializer)).map_err(|error| wrong(error.to_string()))?;
     let text = String::from_utf8(bytes).map_err(|error| wrong(error.to_string()))?;
     Ok(JsonText::own(text))
 }

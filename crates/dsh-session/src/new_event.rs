@@ -8,7 +8,9 @@ use dsh_llm::Message;
 use crate::error::NotLossless;
 use crate::event::kind_of;
 use crate::lossless;
+use crate::packed;
 use crate::payload::{AssistantMessage, Payload, ToolResult};
+use crate::seed;
 use crate::surface::SurfaceOp;
 use crate::text::JsonText;
 
@@ -26,23 +28,32 @@ impl NewEvent {
     /// An event that is not part of the conversation.
     ///
     /// # Errors
-    /// The data cannot be written as JSON without a loss: a number that is not finite, negative zero, a whole number
-    /// beyond 2^53 - 1.
+    /// The data cannot be written as JSON without a loss (a number that is not finite, negative zero, a whole number
+    /// beyond 2^53 - 1), or no reader would accept it.
     pub fn new<P: Payload>(data: &P) -> Result<Self, NotLossless> {
         let text = lossless::text(P::TYPE, data)?;
-        Ok(Self { kind: Cow::Borrowed(P::TYPE), data: text, surface: None, sources: None, message: None })
+        Self::unmarked(Cow::Borrowed(P::TYPE), text)
     }
 
     /// An event of any type from JSON text, for those who learn the type at run time. An event of a surface type needs
     /// [`appended`](Self::appended) or [`replacing`](Self::replacing).
     ///
     /// # Errors
-    /// The text is no JSON, holds a number that is not kept exact, or is no message where the type demands one.
+    /// The text is no JSON, holds a number that is not kept exact, or is no message where the type demands one; or the
+    /// type is the name of a packed row.
     pub fn raw(kind: &str, data: &str) -> Result<Self, NotLossless> {
         let data = lossless::checked(kind, data)?;
-        let message = crate::seed::message_of(kind, data.get())
-            .map_err(|reason| NotLossless { kind: kind.to_owned(), reason })?;
-        Ok(Self { kind: kind_of(kind), data, surface: None, sources: None, message })
+        Self::unmarked(kind_of(kind), data)
+    }
+
+    fn unmarked(kind: Cow<'static, str>, data: JsonText) -> Result<Self, NotLossless> {
+        let wrong = |reason| NotLossless { kind: kind.clone().into_owned(), reason };
+        // Its line would be read as a row, and be none.
+        if packed::row_kind(&kind).is_some() {
+            return Err(wrong("packed rows have this name".to_owned()));
+        }
+        let message = seed::message_of(&kind, data.get()).map_err(wrong)?;
+        Ok(Self { kind, data, surface: None, sources: None, message })
     }
 
     /// What a user said, at the end of the conversation.
@@ -51,7 +62,7 @@ impl NewEvent {
     /// See [`NewEvent::new`].
     pub fn user(message: Arc<Message>) -> Result<Self, NotLossless> {
         let data = lossless::text("user/message", &*message)?;
-        Ok(Self::said("user/message", data, message))
+        Self::said("user/message", data, message)
     }
 
     /// What a model answered, at the end of the conversation.
@@ -60,7 +71,7 @@ impl NewEvent {
     /// See [`NewEvent::new`].
     pub fn answer(answer: &AssistantMessage) -> Result<Self, NotLossless> {
         let data = lossless::text(AssistantMessage::TYPE, answer)?;
-        Ok(Self::said(AssistantMessage::TYPE, data, answer.message.clone()))
+        Self::said(AssistantMessage::TYPE, data, answer.message.clone())
     }
 
     /// What the model is told about a call, at the end of the conversation.
@@ -69,12 +80,14 @@ impl NewEvent {
     /// See [`NewEvent::new`].
     pub fn tool_result(result: &ToolResult) -> Result<Self, NotLossless> {
         let data = lossless::text(ToolResult::TYPE, result)?;
-        Ok(Self::said(ToolResult::TYPE, data, result.message.clone()))
+        Self::said(ToolResult::TYPE, data, result.message.clone())
     }
 
-    fn said(kind: &'static str, data: JsonText, message: Arc<Message>) -> Self {
+    fn said(kind: &'static str, data: JsonText, message: Arc<Message>) -> Result<Self, NotLossless> {
+        seed::check_message(kind, &message)
+            .map_err(|reason| NotLossless { kind: kind.to_owned(), reason })?;
         let surface = Some(SurfaceOp::Append);
-        Self { kind: Cow::Borrowed(kind), data, surface, sources: None, message: Some(message) }
+        Ok(Self { kind: Cow::Borrowed(kind), data, surface, sources: None, message: Some(message) })
     }
 
     /// At the end of the conversation.

@@ -3,22 +3,39 @@
 
 use std::sync::Arc;
 
-use dsh_llm::{Message, Role};
+use dsh_llm::{Message, Role, Source};
 
 use crate::event::Event;
+use crate::events::Events;
 use crate::json::object;
 use crate::payload::{AssistantMessage, Payload, RequestHeader, ToolResult};
 
 /// The events that a session starts with. An empty seed is a seed: its end is marked as well.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Seed {
-    pub(crate) events: Vec<Arc<Event>>,
+    /// As they came, or in the order of a log that is in order already.
+    pub(crate) events: Result<Events, Vec<Arc<Event>>>,
 }
 
 impl Seed {
-    /// A seed of events that another log holds, shared and not copied.
+    /// A seed of events that another log holds, shared and not copied. Whether they can stand in one is looked at when the
+    /// session is made.
     pub fn new(events: impl IntoIterator<Item = Arc<Event>>) -> Self {
-        Self { events: events.into_iter().collect() }
+        Self { events: Err(events.into_iter().collect()) }
+    }
+}
+
+impl Default for Seed {
+    /// An empty seed.
+    fn default() -> Self {
+        Self::from(Events::default())
+    }
+}
+
+impl From<Events> for Seed {
+    /// A seed of a log, or of the beginning of one: what is packed in it stays packed.
+    fn from(events: Events) -> Self {
+        Self { events: Ok(events) }
     }
 }
 
@@ -45,31 +62,37 @@ pub(crate) fn refuse_legacy(kind: &str, data: &str) -> Result<(), String> {
 
 /// The message that an event of a surface type holds, checked no deeper than the conversation needs; none for others.
 pub(crate) fn message_of(kind: &str, data: &str) -> Result<Option<Arc<Message>>, String> {
-    let text = without_lone_surrogates(data);
     let read = |error: serde_json::Error| crate::json::reason(&error);
-    let message = match kind {
-        "user/message" => {
-            let message: Message = object(&text).map_err(read)?;
-            message.check().map_err(|error| error.to_string())?;
-            Arc::new(message)
-        }
-        AssistantMessage::TYPE => {
-            let Holder { message } = object(&text).map_err(read)?;
-            message.check_answer().map_err(|error| error.to_string())?;
-            message
-        }
-        ToolResult::TYPE => {
-            let Holder { message } = object(&text).map_err(read)?;
-            message.check_tool_result().map_err(|error| error.to_string())?;
+    let message: Arc<Message> = match kind {
+        "user/message" => object(&without_lone_surrogates(data)).map_err(read)?,
+        AssistantMessage::TYPE | ToolResult::TYPE => {
+            let Holder { message } = object(&without_lone_surrogates(data)).map_err(read)?;
             message
         }
         _ => return Ok(None),
     };
+    check_message(kind, &message)?;
+    Ok(Some(message))
+}
+
+/// Checks the message of an event of a surface type.
+pub(crate) fn check_message(kind: &str, message: &Message) -> Result<(), String> {
+    let checked = match kind {
+        AssistantMessage::TYPE => message.check_answer(),
+        ToolResult::TYPE => message.check_tool_result().map(drop),
+        _ => message.check(),
+    };
+    checked.map_err(|error| error.to_string())?;
     let role = if kind == AssistantMessage::TYPE { Role::Assistant } else { Role::User };
     if message.role != role {
         return Err(format!("the message of a `{kind}` must not have the role {:?}", message.role));
     }
-    Ok(Some(message))
+    match &message.source {
+        Source::Other(source) if source["kind"] == "" => {
+            Err("the source of a message needs a kind".to_owned())
+        }
+        _ => Ok(()),
+    }
 }
 
 #[derive(serde::Deserialize)]
@@ -121,7 +144,7 @@ fn check_markers(data: &str, config: &dsh_llm::CallConfig) -> Result<(), String>
 }
 
 /// Half of a surrogate pair, which JSON text can hold and Rust text cannot, reads as the replacement character.
-fn without_lone_surrogates(text: &str) -> std::borrow::Cow<'_, str> {
+pub(crate) fn without_lone_surrogates(text: &str) -> std::borrow::Cow<'_, str> {
     if !text.contains("\\u") {
         return text.into();
     }

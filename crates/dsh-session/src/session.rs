@@ -3,7 +3,8 @@
 //! **Invariants**
 //! 1. The number of an event is its place: contiguous from 0, never used again.
 //! 2. A refused append changes nothing.
-//! 3. Appends are one at a time: a second thread waits for its turn, an observer of the same session is refused.
+//! 3. Appends are one at a time: a second thread waits for its turn, an observer of the same session is refused. The
+//!    announcement takes a turn too.
 //! 4. No lock of the state is held while observers run; who appends holds only the turn.
 //!
 //! **Lock order** turn → state.
@@ -16,14 +17,17 @@ use cordis::{Context, ScopeKey};
 use dsh_llm::Message;
 use parking_lot::{Mutex, ReentrantMutex};
 
-use crate::error::{AppendError, BadHeader, SeedError};
+use crate::error::{AppendError, BadHeader, SeedError, SurfaceError};
 use crate::event::Event;
+use crate::events::{Events, Segment};
 use crate::fold::Fold;
 use crate::header::SessionHeader;
 use crate::keys::{APPENDING, EVENT};
 use crate::list::List;
 use crate::new_event::NewEvent;
+use crate::packed::CHUNK;
 use crate::payload::{EndSeed, EpochHeader, Payload, RequestContext};
+use crate::run::Run;
 use crate::seed::{self, Seed};
 use crate::surface::Surface;
 
@@ -36,17 +40,18 @@ pub struct Session {
     attachment: OnceLock<Attachment>,
 }
 
-/// Whose turn it is to append.
+/// Whose turn it is to append, or to tell that the session is there.
 #[derive(Default)]
 struct Turn {
     appending: Cell<bool>,
+    announcing: Cell<bool>,
     /// A detach was asked for meanwhile.
     detach: Cell<bool>,
 }
 
 #[derive(Default)]
 struct State {
-    events: List<Arc<Event>>,
+    events: Events,
     fold: Fold,
     detached: bool,
 }
@@ -93,8 +98,16 @@ impl Session {
         header.check().map_err(|reason| SeedError::Header(BadHeader { reason }))?;
         let mut state = State::default();
         let Some(seed) = seed else { return Ok(Self::assemble(header, state, 0)) };
-        for event in seed.events {
-            state.admit(event)?;
+        match seed.events {
+            Ok(events) => {
+                for segment in events.segments() {
+                    match segment {
+                        Segment::One(event) => state.admit(event.clone())?,
+                        Segment::Run(run) => state.admit_run(run)?,
+                    }
+                }
+            }
+            Err(events) => events.into_iter().try_for_each(|event| state.admit(event))?,
         }
         let first_live = state.events.len() as u64;
         if state.events.last().is_none_or(|event| event.kind() != EndSeed::TYPE) {
@@ -148,7 +161,7 @@ impl Session {
 
     /// The events so far. The list does not grow any more.
     #[must_use]
-    pub fn events(&self) -> List<Arc<Event>> {
+    pub fn events(&self) -> Events {
         self.state.lock().events.clone()
     }
 
@@ -206,9 +219,7 @@ impl Session {
         let done = Ends(&turn);
         let result = self.append_in_turn(new);
         drop(done);
-        if turn.detach.take() {
-            self.detach_now();
-        }
+        self.detach_if_asked(&turn);
         result
     }
 
@@ -250,14 +261,32 @@ impl Session {
         self.attachment.get()
     }
 
-    /// Leaves its store, once; inside of an append, when that is over.
+    /// Tells that the session is in its store. It stays there until all have heard.
+    pub(crate) fn announcing<R>(self: &Arc<Self>, announce: impl FnOnce() -> R) -> R {
+        let turn = self.turn.lock();
+        turn.announcing.set(true);
+        let result = announce();
+        turn.announcing.set(false);
+        self.detach_if_asked(&turn);
+        result
+    }
+
+    /// Leaves its store, once; inside of an append or of its announcement, when that is over.
     pub(crate) fn detach(self: &Arc<Self>) {
         let turn = self.turn.lock();
-        if turn.appending.get() {
-            turn.detach.set(true);
-        } else {
+        turn.detach.set(true);
+        self.detach_if_asked(&turn);
+    }
+
+    fn detach_if_asked(self: &Arc<Self>, turn: &Turn) {
+        if !turn.appending.get() && !turn.announcing.get() && turn.detach.take() {
             self.detach_now();
         }
+    }
+
+    /// Whether it has left its store.
+    pub(crate) fn is_detached(&self) -> bool {
+        self.state.lock().detached
     }
 
     fn detach_now(self: &Arc<Self>) {
@@ -287,13 +316,28 @@ impl Drop for Ends<'_> {
 
 impl State {
     fn plan(&self, event: &Event) -> Result<crate::surface::Plan, crate::error::SurfaceError> {
-        let earlier = |seq: u64| Some(&**self.events.get(usize::try_from(seq).ok()?)?);
+        let earlier = |seq: u64| self.events.get(usize::try_from(seq).ok()?);
         self.fold.surface().plan(event, earlier)
     }
 
     fn commit(&mut self, event: Arc<Event>, plan: crate::surface::Plan) {
         self.fold.commit(&event, plan, &self.events);
         self.events.push(event);
+    }
+
+    /// Takes a run of a seed: nothing of it is part of the conversation.
+    fn admit_run(&mut self, run: &Arc<Run>) -> Result<(), SeedError> {
+        let (expected, found) = (self.events.len() as u64, run.first_seq());
+        if expected != found {
+            return Err(SeedError::Event {
+                seq: found,
+                kind: CHUNK.to_owned(),
+                reason: SurfaceError::NotNext { expected, found }.to_string(),
+            });
+        }
+        self.fold.pass(run.len() as u64);
+        self.events.push_shared(run.clone());
+        Ok(())
     }
 
     /// Takes an event of a seed.

@@ -11,6 +11,7 @@ use thiserror::Error;
 
 use crate::error::Problem;
 use crate::event::Event;
+use crate::events::Events;
 use crate::header::SessionHeader;
 
 /// A place where sessions are kept.
@@ -44,7 +45,9 @@ pub trait Storage: Send + Sync + 'static {
     /// As [`read`](Self::read); a store that can seek may not notice what is damaged before `from`.
     fn read_from(&self, id: &str, from: u64) -> Result<Option<Stored>, StorageError> {
         let Some(mut stored) = self.read(id)? else { return Ok(None) };
-        stored.events.retain(|event| event.seq() >= from);
+        let first = stored.events.first().map_or(0, |event| event.seq());
+        let skipped = usize::try_from(from.saturating_sub(first)).unwrap_or(usize::MAX);
+        stored.events = stored.events.from(skipped).collect();
         Ok(Some(stored))
     }
 
@@ -105,7 +108,7 @@ pub struct Stored {
     /// Who it is.
     pub header: SessionHeader,
     /// What is sound of its log.
-    pub events: Vec<Arc<Event>>,
+    pub events: Events,
     /// What is wrong with the end of it, for people; none if nothing is.
     pub torn: Option<String>,
     /// Changes whenever the log does; never the same for two logs of two stores.

@@ -180,7 +180,7 @@ impl SessionStore {
             }
         };
         announced.store(true, Relaxed);
-        if let Err(source) = ctx.announce(CREATED, session) {
+        if let Err(source) = session.announcing(|| ctx.announce(CREATED, session)) {
             effect.cancel();
             return Err(CreateError::Refused { id, source });
         }
@@ -241,7 +241,10 @@ impl SessionStore {
         let Some(at) = session.attachment().filter(|_| self.is_live(session)) else {
             return Err(FlushError::NotLive { id: id() });
         };
-        let heard = at.ctx.listeners(FLUSH) > 0;
+        let heard = match &at.owner {
+            Some(scope) => at.ctx.at(scope).listeners(FLUSH),
+            None => at.ctx.listeners(FLUSH),
+        } > 0;
         match at.ctx.parallel(FLUSH, session).await {
             Ok(()) => Ok(heard),
             Err(failures) => match failures.causes.into_iter().next() {
@@ -302,7 +305,7 @@ impl SessionStore {
             cwd: parent.header().cwd.clone(),
             parent_session: Some(parent.id().to_owned()),
             seed_length: Some(inherited.len() as u64),
-            seed: Some(Seed::new(inherited)),
+            seed: Some(Seed::from(inherited)),
             ..CreateSession::default()
         };
         Ok(self.create(ctx, options)?)

@@ -1,10 +1,14 @@
 //! The surface: which events make up the conversation that the model sees, in order.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize, Serializer, ser::SerializeMap};
 
 use crate::error::SurfaceError;
 use crate::event::Event;
+use crate::events::Events;
 use crate::json::same_json;
+use crate::seed::without_lone_surrogates;
 
 /// What an event does to the conversation that the model sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,10 +102,10 @@ impl Surface {
     ///
     /// # Errors
     /// The event is not the next one, or its mark or its sources are not allowed there.
-    pub fn plan<'e>(
+    pub fn plan(
         &self,
         event: &Event,
-        earlier: impl Fn(u64) -> Option<&'e Event>,
+        earlier: impl Fn(u64) -> Option<Arc<Event>>,
     ) -> Result<Plan, SurfaceError> {
         if event.seq != self.next {
             return Err(SurfaceError::NotNext { expected: self.next, found: event.seq });
@@ -122,12 +126,12 @@ impl Surface {
         }
     }
 
-    fn plan_replace<'e>(
+    fn plan_replace(
         &self,
         event: &Event,
         start: u64,
         end: u64,
-        earlier: impl Fn(u64) -> Option<&'e Event>,
+        earlier: impl Fn(u64) -> Option<Arc<Event>>,
     ) -> Result<Plan, SurfaceError> {
         let place = |seq: u64| self.nodes.iter().position(|node| *node == seq);
         let first = place(start).ok_or(SurfaceError::StartNotFound { start })?;
@@ -153,7 +157,7 @@ impl Surface {
                 _ => None,
             };
             let shadowed = only.ok_or(SurfaceError::ResultReplacesOther)?;
-            if !same_but_for_content(shadowed, event) {
+            if !same_but_for_content(&shadowed, event) {
                 return Err(SurfaceError::ResultChanges { seq: shadowed.seq });
             }
         }
@@ -173,20 +177,22 @@ impl Surface {
         }
     }
 
+    /// Passes over events that are not part of the conversation.
+    pub(crate) fn pass(&mut self, count: u64) {
+        self.next += count;
+    }
+
     /// Folds a whole log and tells of every replacement.
     ///
     /// # Errors
     /// The first event that is not allowed where it stands.
-    pub fn fold<'e>(
-        events: impl Iterator<Item = &'e Event> + Clone,
-    ) -> Result<(Self, Vec<Replacement>), SurfaceError> {
-        let all: Vec<&Event> = events.collect();
-        let base = all.first().map_or(0, |event| event.seq);
+    pub fn fold(events: &Events) -> Result<(Self, Vec<Replacement>), SurfaceError> {
+        let base = events.first().map_or(0, |event| event.seq);
         let mut surface = Self::window(base);
         let mut replacements = Vec::new();
-        for event in &all {
-            let earlier = |seq: u64| all.get(usize::try_from(seq.checked_sub(base)?).ok()?).copied();
-            let plan = surface.plan(event, earlier)?;
+        for event in events {
+            let earlier = |seq: u64| events.get(usize::try_from(seq.checked_sub(base)?).ok()?);
+            let plan = surface.plan(&event, earlier)?;
             if let (Plan::Replace { first, last }, Some(SurfaceOp::Replace { start, end })) =
                 (plan, event.surface)
             {
@@ -244,7 +250,8 @@ fn check_sources(event: &Event) -> Result<(), SurfaceError> {
 /// Whether two tool results differ in nothing but what their blocks hold, numbers compared as numbers.
 fn same_but_for_content(shadowed: &Event, event: &Event) -> bool {
     let parts = |event: &Event| {
-        let mut data: serde_json::Value = serde_json::from_str(event.data.get()).ok()?;
+        let text = without_lone_surrogates(event.data.get());
+        let mut data: serde_json::Value = serde_json::from_str(&text).ok()?;
         let block = data.get_mut("message")?.get_mut("content")?.get_mut(0)?;
         *block.get_mut("content")? = serde_json::Value::Null;
         Some(data)

@@ -1,37 +1,14 @@
-//! What a log may hold, and how a log that cannot be read says so.
+//! What the lines of a log may hold, and how a log that cannot be read says so.
 
-use dsh_session::{EventData, Problem, ReadError, SessionLog, SurfaceOp, TornTail};
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test ends by panicking")]
 
-const HEADER: &str =
-    r#"{"type":"session","version":0,"id":"s-1","createdAt":1,"cwd":"/w","delegationDepth":0}"#;
+mod support;
+
+use dsh_session::{EventData, Problem, ReadError, SessionLog};
+use support::{read, refused, text};
+
 const TURN: &str = r#"{"type":"turn/start","seq":0,"time":5,"data":{"turn":1}}"#;
-
-fn log(lines: &[&str]) -> String {
-    let mut text = String::from(HEADER);
-    for line in lines {
-        text.push('\n');
-        text.push_str(line);
-    }
-    text.push('\n');
-    text
-}
-
-fn read(lines: &[&str]) -> Result<SessionLog, ReadError> {
-    SessionLog::parse(log(lines).as_bytes())
-}
-
-fn problem(lines: &[&str]) -> (usize, Problem) {
-    match read(lines) {
-        Ok(_) => panic!("the log must be refused"),
-        Err(error) => (error.line, error.problem),
-    }
-}
-
-fn problem_text(line: &str) -> String {
-    let (number, problem) = problem(&[TURN, line]);
-    assert_eq!(number, 3);
-    problem.to_string()
-}
+const END: &str = r#"{"type":"turn/end","seq":1,"time":6,"data":{"turn":1,"reason":{"kind":"completed"}}}"#;
 
 #[test]
 fn a_log_gives_its_header_and_its_events_in_order() {
@@ -42,16 +19,16 @@ fn a_log_gives_its_header_and_its_events_in_order() {
     .unwrap();
     assert_eq!((log.header.id.as_str(), log.header.cwd.as_deref()), ("s-1", Some("/w")));
     assert_eq!(
-        log.events.iter().map(|event| (event.seq, event.kind())).collect::<Vec<_>>(),
-        [(0, "turn/start"), (1, "turn/end")]
+        log.events.iter().map(|event| (event.seq(), event.kind().to_owned())).collect::<Vec<_>>(),
+        [(0, "turn/start".to_owned()), (1, "turn/end".to_owned())]
     );
-    assert_eq!(log.events[1].time_ms, -6);
+    assert_eq!(log.events.get(1).unwrap().time_ms(), -6);
     assert_eq!(log.torn, None);
 }
 
 #[test]
 fn carriage_returns_at_line_ends_are_accepted() {
-    let text = log(&[TURN]).replace('\n', "\r\n");
+    let text = text(&[TURN]).replace('\n', "\r\n");
     assert_eq!(SessionLog::parse(text.as_bytes()).unwrap().events.len(), 1);
 }
 
@@ -59,8 +36,10 @@ fn carriage_returns_at_line_ends_are_accepted() {
 fn an_event_keeps_the_text_of_its_data() {
     let log =
         read(&[r#"{"type":"goal/change","seq":0,"time":5,"data":{"b":1.50,"a":9007199254740993}}"#]).unwrap();
-    let EventData::Other { data, .. } = &log.events[0].data else { panic!("not typed") };
-    assert_eq!(data.get(), r#"{"b":1.50,"a":9007199254740993}"#);
+    assert_eq!(log.events.get(0).unwrap().data().get(), r#"{"b":1.50,"a":9007199254740993}"#);
+    assert!(
+        matches!(log.events.get(0).unwrap().read().unwrap(), EventData::Other(data) if &data == log.events.get(0).unwrap().data())
+    );
 }
 
 #[test]
@@ -84,160 +63,118 @@ fn a_compressed_log_is_refused_with_the_remedy() {
     assert!(error.to_string().contains("zstd -d"), "{error}");
 }
 
+/// What is read of a log whose end is damaged: how many events, and where the rest begins.
+fn torn(bytes: &[u8]) -> (usize, Option<(usize, usize, usize)>) {
+    let log = SessionLog::parse(bytes).unwrap();
+    (log.events.len(), log.torn.map(|torn| (torn.line, torn.offset, torn.bytes)))
+}
+
+// spec: session/S96
 #[test]
-fn a_first_line_that_is_no_header_is_refused() {
-    for first in [TURN, r#"{"version":0}"#, r#"{"type":"Session","version":0}"#] {
-        assert_eq!(
-            SessionLog::parse(format!("{first}\n").as_bytes()).unwrap_err().problem,
-            Problem::NotAHeader
-        );
+fn from_the_first_line_that_cannot_be_read_the_rest_is_left_out_and_told() {
+    let whole = text(&[TURN]);
+    for line in ["", "  ", "12", "null", r#"["turn/start",1,5,{}]"#, "{oops", r#"{"type":"#] {
+        for after in ["", "{\"type\":\"step/start\",\"seq\":1,\"time\":5,\"data\":{}}\n"] {
+            let text = format!("{whole}{line}\n{after}");
+            let left = (3, whole.len(), text.len() - whole.len());
+            assert_eq!(torn(text.as_bytes()), (1, Some(left)), "{line}");
+        }
     }
 }
 
+// spec: session/S96
 #[test]
-fn a_foreign_version_is_unsupported_before_any_other_field_is_looked_at() {
-    for (version, advice) in [(1, "newer"), (-1, "older")] {
-        let error = SessionLog::parse(format!("{{\"type\":\"session\",\"version\":{version}}}\n").as_bytes())
-            .unwrap_err();
-        assert_eq!(error.problem, Problem::UnsupportedVersion { found: version, supported: 0 });
-        assert!(error.problem.is_unsupported());
-        assert!(error.to_string().contains(advice), "{error}");
+fn a_gap_or_a_repeat_in_the_numbers_at_the_end_is_left_out_too() {
+    for (found, said) in [("0", Some(0)), ("2", Some(2)), ("-1", None), ("0.5", None), ("\"1\"", None)] {
+        let next = format!(r#"{{"type":"step/start","seq":{found},"time":6,"data":{{"turn":1,"step":1}}}}"#);
+        let log = read(&[TURN, &next]).unwrap();
+        let torn = log.torn.unwrap();
+        assert_eq!((log.events.len(), torn.line), (1, 3));
+        assert_eq!(torn.problem, Problem::SeqGap { expected: 1, found: said });
     }
 }
 
+// spec: session/S96
 #[test]
-fn each_bad_field_of_the_header_is_named() {
-    for (from, to, name) in [
-        (r#""version":0"#, r#""version":"0""#, "version"),
-        (r#""version":0,"#, "", "version"),
-        (r#""id":"s-1""#, r#""id":"""#, "id"),
-        (r#""createdAt":1"#, r#""createdAt":-0"#, "-0"),
-        (r#""createdAt":1"#, r#""createdAt":9007199254740992"#, "createdAt"),
-        (r#""cwd":"/w""#, r#""cwd":"w""#, "cwd"),
-        (r#""cwd":"/w""#, r#""cwd":null"#, "null"),
-        (r#","delegationDepth":0"#, "", "delegationDepth"),
-        (r#""cwd":"/w""#, r#""origin":"user""#, "origin"),
-        (r#""cwd":"/w""#, r#""sandboxMode":"read-only""#, "sandboxMode"),
-    ] {
-        let header = HEADER.replace(from, to);
-        assert_ne!(header, HEADER);
-        let error = SessionLog::parse(format!("{header}\n").as_bytes()).unwrap_err();
-        assert!(matches!(error.problem, Problem::BadHeader { .. }), "{error}");
-        assert!(error.to_string().contains(name), "{error}");
-    }
-}
-
-#[test]
-fn a_broken_line_is_named_and_no_event_is_given() {
-    let (line, problem) = problem(&[TURN, "{oops", r#"{"type":"turn/end","seq":1,"time":6,"data":{}}"#]);
+fn damage_before_the_end_of_a_turn_is_no_cut() {
+    let (line, problem) = refused(&[TURN, "{oops", END]);
     assert_eq!(line, 3);
     assert!(matches!(problem, Problem::NotJson { .. }), "{problem}");
     assert!(problem.to_string().contains("column 2"), "{problem}");
+    let late = END.replace(r#""seq":1"#, r#""seq":7"#);
+    assert_eq!(refused(&[TURN, &late]), (3, Problem::SeqGap { expected: 1, found: Some(7) }));
 }
 
 #[test]
-fn a_line_that_is_empty_or_no_object_is_refused() {
-    for line in ["", "  ", "12", r#"["turn/start",1,5,{}]"#, "null"] {
-        assert!(matches!(problem(&[TURN, line]), (3, Problem::NotJson { .. })));
-    }
+fn a_damaged_end_that_only_mentions_the_end_of_a_turn_is_a_cut() {
+    let whole = text(&[TURN]);
+    let mention = r#"{"type":"goal/change","seq":9,"time":6,"data":{"type":"turn/end"}}"#;
+    assert_eq!(torn(format!("{whole}{mention}\n").as_bytes()).0, 1);
+    assert_eq!(torn(format!("{whole}{{oops\n{END}").as_bytes()).0, 1, "the line itself was cut");
 }
 
+// spec: session/S96
 #[test]
-fn a_line_that_is_not_utf8_is_refused() {
-    let mut bytes = log(&[TURN]).into_bytes();
+fn an_end_that_is_no_text_is_left_out_and_told() {
+    let mut bytes = text(&[TURN]).into_bytes();
+    let before = bytes.len();
     bytes.extend(b"{\"a\":\"\xff\"}\n");
-    assert_eq!(
-        SessionLog::parse(&bytes).unwrap_err(),
-        ReadError { line: 3, problem: Problem::NotUtf8 { column: 7 } }
-    );
+    let log = SessionLog::parse(&bytes).unwrap();
+    let torn = log.torn.unwrap();
+    assert_eq!((log.events.len(), torn.line, torn.offset), (1, 3, before));
+    assert_eq!(torn.problem, Problem::NotUtf8 { column: 7 });
 }
 
+// spec: session/S96
 #[test]
-fn a_last_line_that_was_cut_is_left_out_and_told() {
-    let text = log(&[TURN]);
-    let cut = r#"{"type":"user/message","seq":1,"data":"é"#;
+fn a_last_line_without_its_newline_is_torn_even_if_it_is_whole() {
+    let whole = text(&[TURN]);
+    let cut = r#"{"type":"goal/change","seq":1,"time":6,"data":"é"}"#;
     for end in 1..=cut.len() {
-        let mut bytes = text.clone().into_bytes();
+        let mut bytes = whole.clone().into_bytes();
         bytes.extend(&cut.as_bytes()[..end]);
-        let log = SessionLog::parse(&bytes).unwrap();
-        assert_eq!(log.events.len(), 1);
-        assert_eq!(log.torn, Some(TornTail { line: 3, bytes: end }));
+        assert_eq!(torn(&bytes), (1, Some((3, whole.len(), end))));
+    }
+    assert_eq!(torn(format!("{whole}{cut}\n").as_bytes()), (2, None));
+}
+
+// spec: session/S96, cases/G1, design/P8
+#[test]
+fn a_log_cut_at_any_byte_of_its_last_two_records_gives_the_whole_ones() {
+    let message = r#"{"type":"user/message","seq":3,"time":6,"data":{"id":"m","role":"user","source":{"kind":"user"},"content":[{"type":"text","text":"é\n"}]},"surfaceOp":"append"}"#;
+    let row = r#"{"type":"text-chunks","seq0":4,"time0":7,"data":{"turn":2,"step":1,"index":0,"dt":[1,1],"texts":["é","","\""]}}"#;
+    let next = r#"{"type":"turn/start","seq":2,"time":6,"data":{"turn":2}}"#;
+    let before = text(&[TURN, END, next]);
+    let one = format!("{before}{message}\n");
+    let two = format!("{one}{row}\n");
+    let all = SessionLog::parse(two.as_bytes()).unwrap().events;
+    assert_eq!(all.len(), 7);
+    for cut in before.len()..=two.len() {
+        let log = SessionLog::parse(&two.as_bytes()[..cut]).unwrap();
+        let (records, whole) = match cut {
+            _ if cut < one.len() => (3, before.len()),
+            _ if cut < two.len() => (4, one.len()),
+            _ => (7, two.len()),
+        };
+        assert_eq!(log.events.to_vec(), all.to_vec()[..records], "cut at {cut}");
+        let torn = log.torn.map(|torn| (torn.offset, torn.bytes));
+        assert_eq!(torn, (cut > whole).then_some((whole, cut - whole)), "cut at {cut}");
     }
 }
 
 #[test]
-fn a_last_line_that_is_whole_needs_no_newline() {
-    let text = log(&[TURN]);
-    let log = SessionLog::parse(text.trim_end().as_bytes()).unwrap();
-    assert_eq!((log.events.len(), log.torn), (1, None));
+fn a_part_that_cannot_have_been_cut_is_refused_where_it_is_wrong() {
+    let text = text(&[TURN, "{oops"]);
+    assert_eq!(SessionLog::parse_framed(text.as_bytes(), text.len()).unwrap_err().line, 3);
+    let whole = text.len() - "{oops\n".len();
+    assert_eq!(SessionLog::parse_framed(text.as_bytes(), whole).unwrap().events.len(), 1);
 }
 
 #[test]
-fn a_broken_last_line_with_its_newline_is_not_a_cut() {
-    assert!(matches!(problem(&[TURN, r#"{"type":"#]), (3, Problem::NotJson { .. })));
-}
-
-#[test]
-fn a_gap_or_a_repeat_in_the_numbers_is_refused() {
-    for found in [0, 2, 7] {
-        let next = format!(r#"{{"type":"turn/end","seq":{found},"time":6,"data":{{}}}}"#);
-        assert_eq!(problem(&[TURN, &next]), (3, Problem::SeqGap { expected: 1, found }));
-    }
-}
-
-#[test]
-fn an_unknown_type_refuses_the_log_unless_it_is_ignorable() {
-    let required = r#"{"type":"made/up","seq":1,"time":6,"data":{}}"#;
-    let (line, found) = problem(&[TURN, required]);
-    assert_eq!((line, &found), (3, &Problem::UnknownEventType { kind: "made/up".to_owned(), seq: 1 }));
-    assert!(found.is_unsupported());
-    let ignorable = required.replace("\"data\"", "\"ignorable\":true,\"data\"");
-    assert!(read(&[TURN, &ignorable]).unwrap().events[1].ignorable);
-}
-
-#[test]
-fn each_bad_field_of_an_envelope_is_named() {
-    for (line, name) in [
-        (r#"{"seq":1,"time":6,"data":{}}"#, "type"),
-        (r#"{"type":"","seq":1,"time":6,"data":{}}"#, "type"),
-        (r#"{"type":"turn/end","time":6,"data":{}}"#, "seq"),
-        (r#"{"type":"turn/end","seq":-1,"time":6,"data":{}}"#, "-1"),
-        (r#"{"type":"turn/end","seq":1,"data":{}}"#, "time"),
-        (r#"{"type":"turn/end","seq":1,"time":6}"#, "data"),
-        (r#"{"type":"turn/end","seq":1,"seq":1,"time":6,"data":{}}"#, "seq"),
-        (r#"{"type":"turn/end","seq":1,"time":6,"data":{},"extra":1}"#, "extra"),
-        (r#"{"type":"turn/end","seq":1,"time":6,"data":{},"ignorable":false}"#, "ignorable"),
-        (r#"{"type":"turn/end","seq":1,"time":6,"data":{},"surfaceOp":"append"}"#, "surfaceOp"),
-        (r#"{"type":"turn/end","seq":1,"time":6,"data":{},"sourceEventSeqs":[0]}"#, "sourceEventSeqs"),
-        (r#"{"type":"user/message","seq":1,"time":6,"data":{}}"#, "surfaceOp"),
-        (r#"{"type":"user/message","seq":1,"time":6,"data":{},"surfaceOp":null}"#, "surfaceOp"),
-        (r#"{"type":"user/message","seq":1,"time":6,"data":{},"surfaceOp":"prepend"}"#, "surfaceOp"),
-        (r#"{"type":"user/message","seq":1,"time":6,"data":{},"surfaceOp":["replace",0,0]}"#, "surfaceOp"),
-        (
-            r#"{"type":"user/message","seq":1,"time":6,"data":{},"surfaceOp":"append","sourceEventSeqs":[]}"#,
-            "empty",
-        ),
-        (
-            r#"{"type":"user/message","seq":1,"time":6,"data":{},"surfaceOp":"append","sourceEventSeqs":[0,0]}"#,
-            "twice",
-        ),
-        (
-            r#"{"type":"user/message","seq":1,"time":6,"data":{},"surfaceOp":"append","sourceEventSeqs":[1]}"#,
-            "before",
-        ),
-    ] {
-        let text = problem_text(line);
-        assert!(text.contains(name), "{line}: {text}");
-    }
-}
-
-#[test]
-fn a_replacement_names_the_range_that_it_replaces() {
-    let log = read(&[
-        TURN,
-        r#"{"type":"user/message","seq":1,"time":6,"data":{},"surfaceOp":{"op":"replace","start":0,"end":0},"sourceEventSeqs":[0]}"#,
-    ])
-    .unwrap();
-    assert_eq!(log.events[1].surface, Some(SurfaceOp::Replace { start: 0, end: 0 }));
-    assert_eq!(log.events[1].source_seqs.as_deref(), Some(&[0][..]));
+fn the_line_of_an_event_is_known_in_packed_rows_too() {
+    let row = r#"{"type":"text-chunks","seq0":1,"time0":7,"data":{"turn":1,"step":1,"index":0,"dt":[1,1],"texts":["a","b","c"]}}"#;
+    let end = END.replace(r#""seq":1"#, r#""seq":4"#);
+    let log = read(&[TURN, row, &end]).unwrap();
+    let lines: Vec<_> = (0..6).map(|seq| log.line_of(seq)).collect();
+    assert_eq!(lines, [Some(2), Some(3), Some(3), Some(3), Some(4), None]);
 }

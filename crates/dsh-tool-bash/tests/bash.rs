@@ -250,7 +250,7 @@ fn a_configuration_names_its_defaults_and_refuses_unknown_fields() {
 
 #[test]
 fn the_catalogue_lists_the_plugin() {
-    let plugin = cordis::catalog::all().into_iter().find(|plugin| plugin.name() == "tool-bash").unwrap();
+    let plugin = cordis::catalog::find("tool-bash").unwrap();
     assert_eq!(plugin.needs()[0].name, "tools");
     assert_eq!(plugin.schema()["required"], json!(["workspace"]));
 }

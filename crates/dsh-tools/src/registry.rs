@@ -127,7 +127,7 @@ impl Registry {
         let name = entry.spec.name.clone().into_owned();
         let entry = Arc::new(entry);
         let inserted = self.layers.effect(ctx, format!("tools.register({name:?})"), |layer| {
-            let owner = layer.tools.get(&name).map(|held| held.owner.fiber().name().to_owned());
+            let owner = layer.tools.get(&name).map(|held| held.owner.fiber().label());
             layer.tools.insert(name.as_str(), entry).map_err(|taken| Taken { taken, owner })
         });
         inserted.map_err(|error| match error {
@@ -135,7 +135,7 @@ impl Registry {
             LayerError::Action(Taken { taken, owner }) => RegisterError::Taken {
                 name: taken.name,
                 owner: owner.unwrap_or_default(),
-                plugin: ctx.fiber().name().to_owned(),
+                plugin: ctx.fiber().label(),
                 scoped: ctx.scope_key().is_some(),
             },
             LayerError::Refused(source) => refused(ctx, &name, source),
@@ -144,6 +144,7 @@ impl Registry {
     }
 
     pub(crate) fn guard(&self, ctx: &Context, check: Box<GuardFn>) -> Result<Effect, RegisterError> {
+        // Without its number: the model reads it, and reads the same in another run.
         let guard = Arc::new(Guard { owner: ctx.fiber().name().to_owned(), check });
         let appended = self
             .layers
@@ -157,11 +158,7 @@ impl Registry {
 }
 
 fn refused(ctx: &Context, name: &str, source: impl Into<BoxError>) -> RegisterError {
-    RegisterError::Refused {
-        name: name.to_owned(),
-        plugin: ctx.fiber().name().to_owned(),
-        source: source.into(),
-    }
+    RegisterError::Refused { name: name.to_owned(), plugin: ctx.fiber().label(), source: source.into() }
 }
 
 /// The name is taken, by whom.

@@ -18,6 +18,8 @@ Examples:
   dsh replay examples/data/session.jsonl
   dsh replay --yes --diff examples/data/session.jsonl
   dsh replay --yes --deny bash --unload-after 3 examples/data/session.jsonl
+  dsh session ls
+  dsh session check ~/.dsh/sessions
   dsh plugins --json";
 
 const REPLAY_EXAMPLES: &str = "\
@@ -36,6 +38,24 @@ Examples:
   dsh plugins                     what there is, as a table
   dsh plugins --json              the same for programs, with schemas
   dsh plugins --schema tool-bash  what the configuration of one plugin may hold";
+
+const SESSION_EXAMPLES: &str = "\
+Examples:
+  dsh session ls                              what is stored below $DSH_HOME/sessions, or ~/.dsh/sessions
+  dsh session show ID                         what was said, with the numbers of events
+  dsh session show --events --full ID         every event, nothing cut
+  dsh session export ID > session.jsonl       the log as plain lines, for dsh replay
+  dsh session check session.jsonl.zstd        what is wrong with a log, line by line
+  dsh session --store DIR check               the same for all logs of a folder
+  dsh session fork ID --at 41                 a new session of the events 0 to 41
+
+Nothing here changes a session that is there: a fork is a new one.";
+
+const SESSION_EXIT_CODES: &str = "\
+Exit codes:
+    0  everything was done; every checked log is sound, or ends in an open turn
+    1  something failed; a checked log is damaged, cut at its end, or of an unknown format
+    2  the command line is wrong, there is no such session, or its log cannot be read";
 
 const SAFETY: &str = "\
 A log is a stranger's commands. They are listed first and run after a yes. They start in a temporary folder that is
@@ -67,6 +87,9 @@ pub(crate) enum Command {
     /// Run the tool calls of a session log again and compare the results.
     #[command(after_help = format!("{SAFETY}\n\n{REPLAY_EXAMPLES}\n\n{EXIT_CODES}\n{INTERRUPTED}"))]
     Replay(ReplayArgs),
+    /// Look at stored sessions, check their logs, and fork them.
+    #[command(after_help = format!("{SESSION_EXAMPLES}\n\n{SESSION_EXIT_CODES}"))]
+    Session(SessionArgs),
     /// List the plugins that are compiled in.
     #[command(after_help = format!("{PLUGINS_EXAMPLES}\n\n{EXIT_CODES}"))]
     Plugins(PluginsArgs),
@@ -93,6 +116,89 @@ pub(crate) struct ReplayArgs {
     #[arg(long)]
     pub(crate) diff: bool,
     /// Print one JSON object per line instead of text.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SessionArgs {
+    /// Where the sessions are: a folder of logs, or a SQLite database. By itself `$DSH_HOME/sessions`, or
+    /// `~/.dsh/sessions`.
+    #[arg(long, global = true, value_name = "PATH")]
+    pub(crate) store: Option<PathBuf>,
+    #[command(subcommand)]
+    pub(crate) command: SessionCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum SessionCommand {
+    /// List the stored sessions, newest first.
+    Ls(SessionLsArgs),
+    /// Show what a session holds.
+    Show(SessionShowArgs),
+    /// Write a session as one plain log.
+    Export(SessionExportArgs),
+    /// Say what is wrong with a log, line by line.
+    #[command(after_help = SESSION_EXIT_CODES)]
+    Check(SessionCheckArgs),
+    /// Make a new session from the beginning of one.
+    Fork(SessionForkArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SessionLsArgs {
+    /// Print the headers as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SessionShowArgs {
+    /// The session.
+    pub(crate) id: String,
+    /// Show every event, not only what was said.
+    #[arg(long)]
+    pub(crate) events: bool,
+    /// Cut nothing.
+    #[arg(long)]
+    pub(crate) full: bool,
+    /// Print the header and the events as they are stored, one JSON object per line.
+    #[arg(long, conflicts_with_all = ["events", "full"])]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SessionExportArgs {
+    /// The session.
+    pub(crate) id: String,
+    /// The file to make; standard output without it.
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Write one event per line, also streamed pieces.
+    #[arg(long)]
+    pub(crate) unpacked: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SessionCheckArgs {
+    /// A log, compressed or not, or a folder of them; the whole store without it.
+    pub(crate) path: Option<PathBuf>,
+    /// Print one JSON object per log and line.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SessionForkArgs {
+    /// The session.
+    pub(crate) id: String,
+    /// The last event that the new one has; all of them without it. No turn may be open there.
+    #[arg(long, value_name = "SEQ")]
+    pub(crate) at: Option<u64>,
+    /// The new session's id.
+    #[arg(long = "as", value_name = "ID")]
+    pub(crate) name: Option<String>,
+    /// Print what was made as JSON.
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -1,6 +1,6 @@
 //! `dsh`: runs what the logs of agents hold, and later agents, on a plugin host.
 //!
-//! Read `cli`, then `replay` or `plugins`.
+//! Read `cli`, then `replay`, `session` or `plugins`.
 
 mod cli;
 mod deny;
@@ -8,6 +8,7 @@ mod exit;
 mod paint;
 mod plugins;
 mod replay;
+mod session;
 mod visible;
 
 use std::io;
@@ -22,6 +23,7 @@ fn main() -> ExitCode {
     tracing_subscriber::fmt().with_writer(io::stderr).with_max_level(LevelFilter::WARN).without_time().init();
     let done = match cli.command {
         Command::Replay(args) => replay::replay(&args, cli.color),
+        Command::Session(args) => session::session(&args, cli.color),
         Command::Plugins(args) => plugins::list(&args, cli.color),
     };
     done.unwrap_or_else(|failure| failure.report()).into()

@@ -19,7 +19,7 @@ use crate::paint::{Colour, Paint};
 const HEADINGS: [&str; 4] = ["NAME", "NEEDS", "PROVIDES", "CONFIG"];
 
 pub(crate) fn list(args: &PluginsArgs, color: ColorChoice) -> Result<Exit, Failure> {
-    let plugins = catalog::all();
+    let plugins = catalog::all().context("the catalogue is not in order")?;
     let mut out = io::stdout().lock();
     if let Some(name) = &args.schema {
         let plugin = plugins.iter().find(|plugin| plugin.name() == name).ok_or_else(|| {

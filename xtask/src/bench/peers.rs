@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use super::figure::Figure;
 use super::lines::{self, Line};
 use super::{Figures, Plan};
 use crate::process;
@@ -32,6 +33,53 @@ pub fn run(workspace: &Workspace, plan: &Plan, works: &[&str], figures: &mut Fig
         command.current_dir(&node).args(["bench.mjs", package]);
         note(package, print(command, package, plan, works));
     }
+    if works.iter().any(|work| work.starts_with("session-open/")) {
+        note("the reference's sessions", reference_sessions(&node.join("session"), plan));
+    }
+}
+
+/// How long the reference needs to open the logs that it wrote itself. It is installed by hand: see
+/// `xtask/peers/node/session/README.md`.
+fn reference_sessions(folder: &Path, plan: &Plan) -> Result<Vec<Line>, String> {
+    let modules = std::env::var_os("DSH_REFERENCE_MODULES")
+        .ok_or("DSH_REFERENCE_MODULES does not say where the reference is installed")?;
+    let node = Path::new(&modules).join(".bin/node");
+    let run = |args: &[&str]| -> Result<String, String> {
+        let output = Command::new(&node).current_dir(folder).args(args).stdin(Stdio::null()).output();
+        let output = output.map_err(|error| format!("node cannot be started: {error}"))?;
+        match output.status.success() {
+            true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+            false => Err(String::from_utf8_lossy(&output.stderr)
+                .lines()
+                .next_back()
+                .unwrap_or("it failed")
+                .to_owned()),
+        }
+    };
+    let home = std::env::temp_dir().join(format!("dsh-bench-sessions-{}", std::process::id()));
+    let runs = if plan.quick { "3" } else { "7" };
+    let mut lines = Vec::new();
+    for (work, compression, pack) in
+        [("plain", "none", "false"), ("packed", "none", "true"), ("zstd", "zstd", "true")]
+    {
+        let root = home.join(work);
+        let root = root.to_str().ok_or("the temporary folder has a name that is no text")?;
+        let written =
+            run(&["write.mjs", root, "--compression", compression, "--pack", pack, "--events", "100000"]);
+        let timed = written.and_then(|_| {
+            run(&["--expose-gc", "open-time.mjs", root, "bulk", "--runs", runs, "--compression", compression])
+        });
+        let figure = timed.and_then(|text| {
+            let value: serde_json::Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
+            value["inspect_ms"].as_f64().ok_or_else(|| "it printed no time".to_owned())
+        });
+        let outcome = figure.map(|ms| Figure::around(ms * 1e6, 0.0, runs.parse().unwrap_or(1)));
+        let peer = "@deepseek-ai/dsh 0.1.0-rc.8".to_owned();
+        lines.push(Line { peer, work: format!("session-open/{work}"), outcome });
+    }
+    // It is in the folder for temporary files; what cannot be removed goes with that.
+    let _ = std::fs::remove_dir_all(home);
+    Ok(lines)
 }
 
 fn rust(folder: &Path, plan: &Plan, works: &[&str]) -> Result<Vec<Line>, String> {

@@ -74,6 +74,11 @@ const SWAP: Reach = Reach::Both { most: US, factor: 1.5 };
 /// 30 ms, and linear.
 const CHAIN: Reach = Reach::Both { most: 30.0 * MS, factor: 1.5 };
 
+/// A quarter of what the reference needs for the same log on the machine of `docs/performance.md`.
+const fn open_ms(reference: f64) -> Reach {
+    Reach::AtMost(reference * MS / 4.0)
+}
+
 /// All of them, in the order of the report.
 pub const WORKS: &[Work] = &[
     ns("emit/1", emit(1.0)),
@@ -112,4 +117,12 @@ pub const WORKS: &[Work] = &[
     ns("churn/1000", Reach::AtMost(40.0 * US)),
     Work { name: "memory", unit: Unit::Bytes, reach: Reach::AtMost(500.0) },
     Work { name: "leak", unit: Unit::Bytes, reach: Reach::AtMost(0.0) },
+    ns("session-append", Reach::AtMost(1.5 * US)),
+    ns("session-derive/10000", Reach::AtMost(3.0 * US)),
+    ns("session-open/plain", open_ms(463.0)),
+    ns("session-open/packed", open_ms(301.0)),
+    ns("session-open/zstd", open_ms(382.0)),
+    Work { name: "session-memory/plain", unit: Unit::Ratio, reach: Reach::AtMost(3.0) },
+    Work { name: "session-memory/packed", unit: Unit::Ratio, reach: Reach::AtMost(3.0) },
+    ns("session-durable-append", Reach::Floor { factor: 1.3, plus: 0.0 }),
 ];

@@ -9,7 +9,7 @@ use syn::{
 /// One declared key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyEntry {
-    /// Crate and constant: `dsh_tools::EXECUTE`.
+    /// Where users find the constant: `dsh_tools::EXECUTE`, `cordis::keys::STATUS`.
     pub constant: String,
     /// The string that identifies it at run time: `tools/execute`.
     pub name: String,
@@ -37,6 +37,19 @@ pub enum Kind {
     Service(String),
     /// An intercept with this configuration.
     Intercept(String),
+}
+
+/// Whether a `lib.rs` makes its module `keys` public; a private one is re-exported at the crate's root.
+///
+/// # Errors
+/// When the file is not Rust.
+pub fn are_public(lib: &str) -> Result<bool> {
+    let file =
+        syn::parse_file(lib).map_err(|error| anyhow!("line {}: {error}", error.span().start().line))?;
+    Ok(file.items.iter().any(|item| match item {
+        Item::Mod(module) => module.ident == "keys" && is_public(&module.vis),
+        _ => false,
+    }))
 }
 
 /// Finds the public keys of a `keys.rs` in source order, inline modules included.

@@ -57,7 +57,7 @@ pub enum PersistError {
         /// The field and what is wrong with it.
         reason: String,
     },
-    /// What is stored makes no session.
+    /// What is stored makes no session: it is damaged in a way that only the whole shows. Nothing was written.
     #[error("session `{id}` cannot be resumed")]
     Seed {
         /// The id.
@@ -66,6 +66,9 @@ pub enum PersistError {
         #[source]
         source: SeedError,
     },
+    /// The plugin that keeps the sessions was unloaded.
+    #[error("the store of sessions has ended: look `sessionPersistence` up again")]
+    Closed,
     /// The storage failed.
     #[error(transparent)]
     Storage(#[from] StorageError),

@@ -1,10 +1,11 @@
 //! Resuming: a session made from what is stored, before it is live.
 
+use std::pin::pin;
 use std::sync::Arc;
 
-use tokio::task::spawn_blocking;
-
-use super::track::Track;
+use super::stored::StoredSession;
+use super::tracks::{Turn, Use};
+use super::work::Repaired;
 use super::{Inner, PersistError, SessionPersistence};
 use crate::seed::Seed;
 use crate::session::Session;
@@ -13,9 +14,12 @@ use crate::session::Session;
 /// claim is given up.
 pub struct Preparation {
     session: Arc<Session>,
-    torn: Option<String>,
-    closers: usize,
-    track: Arc<Track>,
+    stored: StoredSession,
+    /// The log's revision, if it is known.
+    revision: Option<String>,
+    /// How many events the session was made with.
+    made: u64,
+    track: Use,
     inner: Arc<Inner>,
 }
 
@@ -24,55 +28,50 @@ impl SessionPersistence {
     /// crash left damaged or open is repaired first, once. Who comes while another one resumes the session waits for its turn.
     ///
     /// # Errors
-    /// There is no such session, it is live or being resumed, another process writes to it, or its log cannot be read or
-    /// repaired.
+    /// There is no such session, it is live, another process writes to it, or its log cannot be read or repaired.
     ///
     /// # Cancel safety
     /// Dropping the future stops only the waiting; a repair that has begun is ended.
     pub async fn prepare(&self, id: &str) -> Result<Preparation, PersistError> {
-        let inner = self.inner.clone();
-        let track = inner.track(id);
-        let mut work = track.work().await;
-        if track.session().is_some() {
-            return Err(PersistError::Live { id: id.to_owned() });
-        }
-        if track.is_reserved() {
-            return Err(PersistError::Reserved { id: id.to_owned() });
-        }
-        let of = track.clone();
-        let prepared = spawn_blocking(move || {
-            let prepared = prepare(&inner, &of, &mut work);
-            if !matches!(prepared, Ok(Some(_))) {
-                work.give_up();
-                inner.tracks.remove_if(of.id(), |_, known| Arc::ptr_eq(known, &of) && known.is_free());
+        let track = self.inner.tracks.enter(id)?;
+        loop {
+            let mut freed = pin!(track.freed());
+            freed.as_mut().enable();
+            let turn = track.again().turn().await?;
+            if turn.track.session().is_some() {
+                return Err(PersistError::Live { id: id.to_owned() });
             }
-            prepared
-        });
-        let prepared =
-            prepared.await.map_err(|error| PersistError::Panicked { reason: error.to_string() })?;
-        prepared?.ok_or_else(|| PersistError::not_found(id))
+            if !turn.track.is_reserved() {
+                return self.inner.in_turn(turn, prepare).await;
+            }
+            drop(turn);
+            freed.await;
+        }
     }
 }
 
-fn prepare(
-    inner: &Arc<Inner>,
-    track: &Arc<Track>,
-    work: &mut super::Work,
-) -> Result<Option<Preparation>, PersistError> {
-    let Some(stored) = work.open_closed(&*inner.storage)? else { return Ok(None) };
-    let seed = Seed::new(stored.events.iter().cloned());
-    let session = Session::new(stored.header, Some(seed))
-        .map_err(|source| PersistError::Seed { id: track.id().to_owned(), source })?;
-    if !track.reserve(&session) {
-        return Err(PersistError::Live { id: track.id().to_owned() });
+fn prepare(inner: &Arc<Inner>, turn: &mut Turn) -> Result<Preparation, PersistError> {
+    let id = turn.track.id().to_owned();
+    inner.drain_before_read(turn)?;
+    if turn.work.is_name() {
+        return Err(PersistError::NotFound { id });
     }
-    Ok(Some(Preparation {
-        session,
-        torn: stored.torn,
-        closers: stored.closers,
-        track: track.clone(),
-        inner: inner.clone(),
-    }))
+    let make = |stored: &StoredSession| {
+        let seed = Seed::from(stored.events.clone());
+        Session::new(stored.header.clone(), Some(seed))
+            .map_err(|source| PersistError::Seed { id: id.clone(), source })
+    };
+    let opened = turn.work.open_closed(&*inner.storage, make)?;
+    let Some(Repaired { session: stored, revision, made: session }) = opened else {
+        return Err(PersistError::NotFound { id });
+    };
+    turn.work.belongs_to(&session);
+    if !turn.track.reserve(&session) {
+        turn.work.give_up();
+        return Err(PersistError::Live { id });
+    }
+    let (made, track) = (session.len(), turn.track.again());
+    Ok(Preparation { session, stored, revision, made, track, inner: inner.clone() })
 }
 
 impl Preparation {
@@ -85,13 +84,13 @@ impl Preparation {
     /// What was wrong with the end of the log and is repaired now, for people.
     #[must_use]
     pub fn torn(&self) -> Option<&str> {
-        self.torn.as_deref()
+        self.stored.torn.as_deref()
     }
 
     /// How many events were added to close what a crash had left open.
     #[must_use]
     pub fn closers(&self) -> usize {
-        self.closers
+        self.stored.closers
     }
 }
 
@@ -100,12 +99,27 @@ impl Drop for Preparation {
         if !self.track.unreserve(&self.session) {
             return;
         }
-        let (track, inner) = (self.track.clone(), self.inner.clone());
+        if let Some(revision) = self.revision.take()
+            && self.session.len() == self.made
+        {
+            // What is stored has nothing open or damaged any more.
+            let stored = StoredSession { torn: None, closers: 0, ..self.stored.clone() };
+            self.inner.cache.lock().put(self.track.id(), revision, stored);
+        }
+        let (track, inner, session) = (self.track.again(), self.inner.clone(), self.session.clone());
         let releasing = async move {
-            let mut work = track.work().await;
-            if track.is_free() {
-                work.give_up();
-                inner.tracks.remove_if(track.id(), |_, known| Arc::ptr_eq(known, &track) && known.is_free());
+            let Ok(turn) = track.turn().await else { return };
+            let released = inner.in_turn(turn, move |_, turn| {
+                if !turn.track.is_of(&session) {
+                    turn.work.give_up_of(&session);
+                }
+                Ok(())
+            });
+            if let Err(error) = released.await {
+                tracing::warn!(
+                    error = &error as &dyn std::error::Error,
+                    "a session was not given up in order"
+                );
             }
         };
         // Where the plugin is going, its end gives the claim up.

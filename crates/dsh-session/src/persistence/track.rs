@@ -1,58 +1,73 @@
-//! One session that is written or worked on.
+//! What is known of one session without waiting for the work on it, and who waits for that work.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard};
+use tokio::sync::futures::Notified;
+use tokio::sync::{Mutex as AsyncMutex, Notify, OwnedMutexGuard, oneshot};
 
-use super::{PersistError, StoredSession};
-use crate::event::Event;
-use crate::header::SessionHeader;
-use crate::json::same_json;
+use super::PersistError;
+use super::work::Work;
 use crate::session::Session;
-use crate::storage::{Opened, Storage, StorageError, Writer};
 
-/// What is known of a session without waiting for the work on it.
+/// One id that is written or worked on.
 pub(super) struct Track {
     id: String,
     notes: Mutex<Notes>,
     work: Arc<AsyncMutex<Work>>,
+    /// Told when a reservation ends.
+    freed: Notify,
 }
 
 #[derive(Default)]
 struct Notes {
+    /// How many hold the track; see [`Use`](super::tracks::Use).
+    users: usize,
     /// The live session.
     session: Option<Arc<Session>>,
+    /// Sessions that left the store and are not written to their end, oldest first.
+    leaving: VecDeque<Left>,
     /// A session that was made to be resumed and has not entered the store yet.
     reserved: Option<Arc<Session>>,
     /// Events are being gathered.
-    window: bool,
+    window: Option<Window>,
+    windows: u64,
     /// The last write failed and that was told.
     failed: bool,
 }
 
-/// What is claimed of a session in its storage. Held while its storage is called.
-#[derive(Default)]
-pub(super) struct Work {
-    id: String,
-    claim: Claim,
+/// A session that left the store.
+#[derive(Clone)]
+pub(super) struct Left {
+    pub(super) session: Arc<Session>,
+    /// How many events it had by then: later ones were told to nobody.
+    pub(super) until: u64,
+    /// To write its end was tried in vain.
+    pub(super) tried: bool,
 }
 
-#[derive(Default)]
-enum Claim {
-    /// Nothing.
-    #[default]
-    None,
-    /// A name, for a session without events.
-    Name(Box<SessionHeader>),
-    /// The log; `next` is the number of the event to be written next.
-    Log { writer: Box<dyn Writer>, next: u64 },
+struct Window {
+    number: u64,
+    /// Dropped when the window closes.
+    _open: oneshot::Sender<()>,
+}
+
+/// The time in which events are gathered.
+pub(super) struct Gathering {
+    pub(super) number: u64,
+    /// Ends when something else has written the events.
+    pub(super) closed: oneshot::Receiver<()>,
 }
 
 impl Track {
     pub(super) fn new(id: &str) -> Self {
-        let work = Work { id: id.to_owned(), claim: Claim::None };
-        Self { id: id.to_owned(), notes: Mutex::default(), work: Arc::new(AsyncMutex::new(work)) }
+        Self {
+            id: id.to_owned(),
+            notes: Mutex::default(),
+            work: Arc::new(AsyncMutex::new(Work::new(id))),
+            freed: Notify::new(),
+        }
     }
 
     pub(super) fn id(&self) -> &str {
@@ -71,28 +86,75 @@ impl Track {
         self.notes.lock().reserved.is_some()
     }
 
-    /// Whether nobody has any business with it; the work is not looked at.
-    pub(super) fn is_free(&self) -> bool {
+    /// Whether nobody has any business with it.
+    pub(super) fn is_idle(&self) -> bool {
         let notes = self.notes.lock();
-        notes.session.is_none() && notes.reserved.is_none()
+        // Without users nobody works on it, so the lock is free.
+        notes.users == 0
+            && notes.session.is_none()
+            && notes.leaving.is_empty()
+            && notes.reserved.is_none()
+            && self.work.try_lock().is_ok_and(|work| !work.is_claimed())
+    }
+
+    pub(super) fn join(&self) {
+        self.notes.lock().users += 1;
+    }
+
+    pub(super) fn quit(&self) {
+        self.notes.lock().users -= 1;
     }
 
     /// The session is live from now on.
-    pub(super) fn own(&self, session: &Arc<Session>) {
+    pub(super) fn own(&self, session: &Arc<Session>) -> Result<(), PersistError> {
         let mut notes = self.notes.lock();
-        notes.reserved = None;
+        let before = notes.session.take().filter(|known| !Arc::ptr_eq(known, session));
+        if let Some(before) = before {
+            if !before.is_detached() {
+                notes.session = Some(before);
+                return Err(PersistError::Live { id: self.id.clone() });
+            }
+            // It has left the store already, and who tells of that comes later.
+            notes.leave(before);
+        }
         notes.session = Some(session.clone());
         notes.failed = false;
+        let reserved = notes.reserved.take();
+        drop(notes);
+        if reserved.is_some() {
+            self.wake_waiters();
+        }
+        Ok(())
     }
 
-    /// The session is not live any more; false if another one is.
-    pub(super) fn disown(&self, session: &Arc<Session>) -> bool {
+    /// The session is not live any more; false if it was not, or another one is.
+    pub(super) fn leave(&self, session: &Arc<Session>) -> bool {
         let mut notes = self.notes.lock();
-        let same = notes.session.as_ref().is_some_and(|known| Arc::ptr_eq(known, session));
-        if same {
-            notes.session = None;
+        let Some(known) = notes.session.take_if(|known| Arc::ptr_eq(known, session)) else { return false };
+        notes.leave(known);
+        true
+    }
+
+    /// The sessions whose ends are to be written, oldest first.
+    pub(super) fn all_left(&self) -> Vec<Left> {
+        self.notes.lock().leaving.iter().cloned().collect()
+    }
+
+    /// To write the end of a session that left is tried.
+    pub(super) fn tried_left(&self, left: &Left) {
+        let mut notes = self.notes.lock();
+        for known in notes.leaving.iter_mut().filter(|known| known.is(left)) {
+            known.tried = true;
         }
-        same
+    }
+
+    /// The end of a session that left was written.
+    pub(super) fn wrote_left(&self, left: &Left) {
+        let mut notes = self.notes.lock();
+        let at = notes.leaving.iter().position(|known| known.is(left));
+        let gone = at.and_then(|at| notes.leaving.remove(at));
+        drop(notes);
+        drop(gone);
     }
 
     /// Reserves it for a session to be resumed; false if it is live or reserved.
@@ -105,22 +167,47 @@ impl Track {
         free
     }
 
-    /// Ends a reservation that led to nothing; false if the session is live.
+    /// Ends a reservation that led to nothing; false if it has ended before.
     pub(super) fn unreserve(&self, session: &Arc<Session>) -> bool {
-        let mut notes = self.notes.lock();
-        let same = notes.reserved.as_ref().is_some_and(|known| Arc::ptr_eq(known, session));
-        if same {
-            notes.reserved = None;
+        let reserved = self.notes.lock().reserved.take_if(|known| Arc::ptr_eq(known, session));
+        if reserved.is_some() {
+            self.wake_waiters();
         }
-        same
+        reserved.is_some()
     }
 
-    pub(super) fn begin_window(&self) -> bool {
-        !std::mem::replace(&mut self.notes.lock().window, true)
+    /// Ends when a reservation does that was there when this was called.
+    pub(super) fn freed(&self) -> Notified<'_> {
+        self.freed.notified()
     }
 
-    pub(super) fn end_window(&self) {
-        self.notes.lock().window = false;
+    /// Has those who wait for the end of a reservation look again.
+    pub(super) fn wake_waiters(&self) {
+        self.freed.notify_waiters();
+    }
+
+    /// Opens a window; none if one is open.
+    pub(super) fn open_window(&self) -> Option<Gathering> {
+        let mut notes = self.notes.lock();
+        if notes.window.is_some() {
+            return None;
+        }
+        let (open, closed) = oneshot::channel();
+        notes.windows += 1;
+        let number = notes.windows;
+        notes.window = Some(Window { number, _open: open });
+        Some(Gathering { number, closed })
+    }
+
+    /// Closes the window, whichever is open.
+    pub(super) fn close_window(&self) {
+        let window = self.notes.lock().window.take();
+        drop(window);
+    }
+
+    /// Closes this window; false if it was closed already.
+    pub(super) fn expire_window(&self, number: u64) -> bool {
+        self.notes.lock().window.take_if(|window| window.number == number).is_some()
     }
 
     /// Notes that a write ended.
@@ -141,155 +228,16 @@ impl Track {
     }
 }
 
-impl Work {
-    pub(super) fn is_claimed(&self) -> bool {
-        !matches!(self.claim, Claim::None)
-    }
-
-    pub(super) fn give_up(&mut self) {
-        self.claim = Claim::None;
-    }
-
-    pub(super) fn reserve(&mut self, header: SessionHeader) {
-        self.claim = Claim::Name(Box::new(header));
-    }
-
-    /// Whether a session has events that are not written.
-    pub(super) fn is_behind(&self, session: &Session) -> bool {
-        match &self.claim {
-            Claim::Log { next, .. } => session.len() > *next,
-            Claim::None | Claim::Name(_) => !session.is_empty(),
-        }
-    }
-
-    /// Writes what a live session has more than its log.
-    pub(super) fn write(
-        &mut self,
-        storage: &dyn Storage,
-        session: &Arc<Session>,
-    ) -> Result<(), PersistError> {
-        let events = session.events();
-        if events.is_empty() {
-            return Ok(());
-        }
-        if !matches!(self.claim, Claim::Log { .. }) {
-            match storage.open(session.id())? {
-                Some(opened) => self.adopt(opened, session)?,
-                None => {
-                    let all: Vec<_> = events.iter().cloned().collect();
-                    let writer = storage.create(session.header(), &all)?;
-                    self.claim = Claim::Log { writer, next: all.len() as u64 };
-                    return Ok(());
-                }
-            }
-        }
-        let Claim::Log { writer, next } = &mut self.claim else { return Ok(()) };
-        let from = usize::try_from(*next).unwrap_or(usize::MAX);
-        let batch: Vec<_> = events.from(from).cloned().collect();
-        if !batch.is_empty() {
-            writer.append(&batch)?;
-            *next += batch.len() as u64;
-        }
-        Ok(())
-    }
-
-    /// Takes over a log that the live session continues. What is damaged at its end is cut; an open turn stays open, as the
-    /// session goes on with it.
-    fn adopt(&mut self, opened: Opened, session: &Arc<Session>) -> Result<(), PersistError> {
-        let Opened { stored, mut writer } = checked(session.id(), opened)?;
-        let collision = |what: String| PersistError::Collision { id: session.id().to_owned(), what };
-        if stored.header.cwd != session.header().cwd {
-            return Err(collision("it works in another folder".to_owned()));
-        }
-        let live = session.events();
-        if stored.events.len() > live.len() {
-            return Err(collision(format!(
-                "it has {} events, the live one {}",
-                stored.events.len(),
-                live.len()
-            )));
-        }
-        let differs = stored.events.iter().zip(live.iter()).find(|(stored, live)| !same_event(stored, live));
-        if let Some((event, _)) = differs {
-            return Err(collision(format!("they differ at seq {}", event.seq())));
-        }
-        if stored.torn.is_some() {
-            writer.repair(&[])?;
-        }
-        self.claim = Claim::Log { writer, next: stored.events.len() as u64 };
-        Ok(())
-    }
-
-    /// Claims a stored log, repaired and closed; none if there is none.
-    pub(super) fn open_closed(
-        &mut self,
-        storage: &dyn Storage,
-    ) -> Result<Option<StoredSession>, PersistError> {
-        let Some(opened) = storage.open(&self.id)? else { return Ok(None) };
-        let Opened { stored, mut writer } = checked(&self.id, opened)?;
-        let torn = stored.torn.is_some();
-        let session = StoredSession::closed(stored);
-        if torn || session.closers > 0 {
-            let closing: Vec<_> =
-                session.events.from(session.events.len() - session.closers).cloned().collect();
-            writer.repair(&closing)?;
-        }
-        self.claim = Claim::Log { writer, next: session.events.len() as u64 };
-        Ok(Some(session))
-    }
-
-    /// Adds events to a log without a live session.
-    pub(super) fn append(
-        &mut self,
-        storage: &dyn Storage,
-        events: &[Arc<Event>],
-    ) -> Result<(), PersistError> {
-        if let Claim::None = self.claim
-            && self.open_closed(storage)?.is_none()
-        {
-            return Err(PersistError::not_found(&self.id));
-        }
-        let mut expected = match &self.claim {
-            Claim::Log { next, .. } => *next,
-            Claim::None | Claim::Name(_) => 0,
-        };
-        for event in events {
-            if event.seq() != expected {
-                return Err(PersistError::NotNext { id: self.id.clone(), expected, found: event.seq() });
-            }
-            expected += 1;
-        }
-        match &mut self.claim {
-            Claim::Log { writer, next } => {
-                writer.append(events)?;
-                *next = expected;
-            }
-            Claim::Name(header) => {
-                let writer = storage.create(header, events)?;
-                self.claim = Claim::Log { writer, next: expected };
-            }
-            Claim::None => return Err(PersistError::not_found(&self.id)),
-        }
-        Ok(())
+impl Left {
+    fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.session, &other.session)
     }
 }
 
-/// Whether two events say the same, however they are written.
-fn same_event(one: &Event, two: &Event) -> bool {
-    let data = |event: &Event| serde_json::from_str::<serde_json::Value>(event.data().get());
-    (one.seq(), one.time_ms(), one.kind(), one.surface())
-        == (two.seq(), two.time_ms(), two.kind(), two.surface())
-        && (one.sources(), one.is_ignorable()) == (two.sources(), two.is_ignorable())
-        && (one.data() == two.data()
-            || matches!((data(one), data(two)), (Ok(one), Ok(two)) if same_json(&one, &two)))
-}
-
-/// Refuses the answer of a storage for another session than was asked for.
-fn checked(id: &str, opened: Opened) -> Result<Opened, StorageError> {
-    let found = &opened.stored.header.id;
-    if found == id {
-        return Ok(opened);
+impl Notes {
+    fn leave(&mut self, session: Arc<Session>) {
+        let until = session.len();
+        self.window = None;
+        self.leaving.push_back(Left { session, until, tried: false });
     }
-    let what = format!("its header names another session, `{found}`");
-    Err(StorageError::Corrupt { id: id.to_owned(), what })
 }
