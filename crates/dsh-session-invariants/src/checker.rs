@@ -65,7 +65,7 @@ impl Watched {
 
     fn catch_up(&mut self, session: &Session) -> Result<(), Violation> {
         for event in session.events().from(self.taken) {
-            self.progress.advance(session.id(), event)?;
+            self.progress.advance(session.id(), &event)?;
             self.taken += 1;
         }
         Ok(())

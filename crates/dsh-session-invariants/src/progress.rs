@@ -1,5 +1,6 @@
 //! Where a log is: which turn and step are open, and what may come next.
 
+use std::borrow::Borrow;
 use std::collections::HashSet;
 use std::fmt;
 
@@ -23,13 +24,13 @@ const NOT_STARTED: &str = "TOOL_NOT_STARTED";
 ///
 /// let session = Session::detached("s-1");
 /// session.append(NewEvent::new(&TurnStart { turn: 2 })?)?;
-/// let violation = check("s-1", session.events().iter().map(|event| &**event)).map_err(|it| it.rule);
+/// let violation = check("s-1", session.events().iter()).map_err(|it| it.rule);
 /// assert_eq!(violation, Err(Rule::TurnStart));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn check<'e>(session: &str, events: impl IntoIterator<Item = &'e Event>) -> Result<(), Violation> {
+pub fn check<E: Borrow<Event>>(session: &str, events: impl IntoIterator<Item = E>) -> Result<(), Violation> {
     let mut progress = Progress::default();
-    events.into_iter().try_for_each(|event| progress.advance(session, event))
+    events.into_iter().try_for_each(|event| progress.advance(session, event.borrow()))
 }
 
 /// How far a log has come.

@@ -1,8 +1,6 @@
 //! The state of one unit in one session, and how it takes events.
 
-use std::sync::Arc;
-
-use dsh_session::{Event, List};
+use dsh_session::{Event, Events};
 
 use crate::registry::Registered;
 use crate::unit::{AnyState, UnitError};
@@ -23,9 +21,9 @@ impl Cell {
     }
 
     /// Takes the events that it has not taken yet.
-    pub(crate) fn catch_up(&mut self, unit: &Registered, events: &List<Arc<Event>>) -> Result<(), UnitError> {
+    pub(crate) fn catch_up(&mut self, unit: &Registered, events: &Events) -> Result<(), UnitError> {
         let from = usize::try_from(self.taken).unwrap_or(usize::MAX);
-        events.from(from).try_for_each(|event| self.take(unit, event))
+        events.from(from).try_for_each(|event| self.take(unit, &event))
     }
 
     pub(crate) fn take(&mut self, unit: &Registered, event: &Event) -> Result<(), UnitError> {

@@ -124,7 +124,7 @@ impl SessionTitles {
 
     /// The title that the session gets when nobody gives it one.
     pub(crate) fn made_from_first(&self, session: &Session) -> Option<SessionTitle> {
-        let (seq, line) = session.events().iter().find_map(|event| said(event))?;
+        let (seq, line) = session.events().iter().find_map(|event| said(&event))?;
         let Config { fallback_max_words, fallback_max_bytes, .. } = self.config;
         let title = first_words(&line, fallback_max_words.get(), fallback_max_bytes.get());
         // Empty if the limit is less than the first character.

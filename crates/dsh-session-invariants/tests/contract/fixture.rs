@@ -74,12 +74,12 @@ pub(crate) fn log(events: impl IntoIterator<Item = NewEvent>) -> Vec<Arc<Event>>
     for event in events {
         session.append(event).unwrap();
     }
-    session.events().iter().cloned().collect()
+    session.events().to_vec()
 }
 
 /// What a whole log breaks first.
 pub(crate) fn verdict(events: impl IntoIterator<Item = NewEvent>) -> Result<(), Violation> {
-    check("s-1", log(events).iter().map(|event| &**event))
+    check("s-1", log(events))
 }
 
 pub(crate) struct Fixture {

@@ -47,7 +47,7 @@ async fn sessions_have_states_of_their_own_and_a_seed_counts() {
     let fixture = Fixture::new().await;
     fixture.register(Turns::default());
     fixture.turn(1);
-    let seed = Seed::new(fixture.session.events().iter().cloned());
+    let seed = Seed::from(fixture.session.events());
     let store = fixture.sessions.get().unwrap();
     let fork =
         store.create(&fixture.app, CreateSession { seed: Some(seed), ..CreateSession::default() }).unwrap();

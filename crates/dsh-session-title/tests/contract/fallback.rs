@@ -86,7 +86,7 @@ async fn a_session_that_was_opened_again_gets_its_title_from_its_first_message()
     let fixture = Fixture::new().await;
     let past = dsh_session::Session::detached("past");
     past.append(user("long ago")).unwrap();
-    let seed = Seed::new(past.events().iter().cloned());
+    let seed = Seed::from(past.events());
     let store = fixture.sessions.get().unwrap();
     let session = store
         .create(fixture.agent.context(), CreateSession { seed: Some(seed), ..CreateSession::default() })
