@@ -44,7 +44,6 @@ pub struct Session {
 #[derive(Default)]
 struct Turn {
     appending: Cell<bool>,
-    announcing: Cell<bool>,
     /// A detach was asked for meanwhile.
     detach: Cell<bool>,
 }
@@ -261,17 +260,13 @@ impl Session {
         self.attachment.get()
     }
 
-    /// Tells that the session is in its store. It stays there until all have heard.
-    pub(crate) fn announcing<R>(self: &Arc<Self>, announce: impl FnOnce() -> R) -> R {
-        let turn = self.turn.lock();
-        turn.announcing.set(true);
-        let result = announce();
-        turn.announcing.set(false);
-        self.detach_if_asked(&turn);
-        result
+    /// Tells that the session is in its store. It stays there until all have heard: a detach waits for the turn.
+    pub(crate) fn announcing<R>(&self, announce: impl FnOnce() -> R) -> R {
+        let _turn = self.turn.lock();
+        announce()
     }
 
-    /// Leaves its store, once; inside of an append or of its announcement, when that is over.
+    /// Leaves its store, once; inside of an append, when that is over.
     pub(crate) fn detach(self: &Arc<Self>) {
         let turn = self.turn.lock();
         turn.detach.set(true);
@@ -279,7 +274,7 @@ impl Session {
     }
 
     fn detach_if_asked(self: &Arc<Self>, turn: &Turn) {
-        if !turn.appending.get() && !turn.announcing.get() && turn.detach.take() {
+        if !turn.appending.get() && turn.detach.take() {
             self.detach_now();
         }
     }

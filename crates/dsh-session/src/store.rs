@@ -235,7 +235,7 @@ impl SessionStore {
     /// Has everything of a session made durable that was added so far. Whether anybody does that is what it gives.
     ///
     /// # Errors
-    /// The session is not live, or a listener of [`FLUSH`](crate::FLUSH) failed: then some of it may not be durable.
+    /// The session is not live, or a listener of [`FLUSH`] failed: then some of it may not be durable.
     pub async fn flush(&self, session: &Arc<Session>) -> Result<bool, FlushError> {
         let id = || session.id().to_owned();
         let Some(at) = session.attachment().filter(|_| self.is_live(session)) else {
@@ -254,7 +254,7 @@ impl SessionStore {
         }
     }
 
-    /// Makes a session from the beginning of a live one; see [`fork`](crate::fork).
+    /// Makes a session from the beginning of a live one; see [`fork_prefix`](crate::fork_prefix).
     ///
     /// # Errors
     /// See [`ForkError`].

@@ -4,10 +4,11 @@
 
 use std::sync::{Arc, Mutex};
 
+use cordis::Context;
 use dsh_llm::{ContentBlock, Message};
 use dsh_session::{
-    AssistantMessage, Event, NewEvent, Payload, Problem, ReadError, Seed, Session, SessionHeader, SessionLog,
-    ToolResult,
+    APPENDING, AssistantMessage, CREATED, CreateSession, DISPOSED, EVENT, Event, FLUSH, NewEvent, Payload,
+    Problem, ReadError, Seed, Session, SessionHeader, SessionLog, ToolResult,
 };
 
 pub(crate) const HEADER: &str =
@@ -128,4 +129,37 @@ pub(crate) fn state(session: &Session) -> impl PartialEq + std::fmt::Debug + use
         session.request_header(),
         session.request_context(),
     )
+}
+
+pub(crate) fn named(id: &str) -> CreateSession {
+    CreateSession { id: Some(id.to_owned()), ..CreateSession::default() }
+}
+
+/// Says what the store tells.
+pub(crate) fn listen(ctx: &Context, name: &'static str, said: &Said) {
+    let to = said.clone();
+    ctx.on(CREATED)
+        .run(move |it| {
+            to.say(format!("{name} created {}", it.id()));
+            Ok(())
+        })
+        .unwrap();
+    let to = said.clone();
+    ctx.on(APPENDING)
+        .run(move |it| {
+            to.say(format!("{name} asked {}", it.session.id()));
+            Ok(())
+        })
+        .unwrap();
+    let to = said.clone();
+    ctx.on(EVENT).run(move |it| to.say(format!("{name} event {}", it.session.id()))).unwrap();
+    let to = said.clone();
+    ctx.on(DISPOSED).run(move |it| to.say(format!("{name} disposed {}", it.id()))).unwrap();
+    ctx.on(FLUSH)
+        .with((name, said.clone()))
+        .run(async |(name, said), it| {
+            said.say(format!("{name} flush {}", it.id()));
+            Ok(())
+        })
+        .unwrap();
 }
