@@ -28,7 +28,7 @@ fn ids(store: &JsonlStorage) -> Vec<String> {
     ids
 }
 
-// spec: session/S98, S71
+// spec: session/S98
 #[test]
 fn what_is_no_log_is_not_listed() {
     for compression in BOTH {

@@ -141,7 +141,7 @@ fn what_the_reference_reads_of_its_logs_is_read() {
     }
 }
 
-// spec: session/S98, S80
+// spec: session/S98
 #[test]
 fn what_the_reference_lists_is_listed() {
     for fixture in fixtures() {
