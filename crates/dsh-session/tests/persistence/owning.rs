@@ -199,10 +199,15 @@ async fn a_session_that_goes_is_written_to_its_end_and_its_log_released() {
     host.flush(&session).await.unwrap();
     assert_eq!(host.disk.claims(), 1);
     say(&session, "b");
+    let hold = host.disk.hold("s");
+    pass(200).await;
+    until("a write is on its way", || host.disk.waiting() == 1).await;
+    say(&session, "c");
     effect.dispose().await;
     say(&session, "told to nobody");
+    drop(hold);
     until("the claim is given up", || host.disk.claims() == 0).await;
-    assert_eq!(texts(host.disk.events("s")), ["a", "b"]);
+    assert_eq!(texts(host.disk.events("s")), ["a", "b", "c"]);
     assert_eq!(format!("{:?}", *host.kept().get().unwrap()), "SessionPersistence { tracks: 0, .. }");
 }
 
