@@ -86,6 +86,10 @@ async fn a_stored_session_of_another_content_is_left_alone_and_the_flush_says_so
     let error = host.flush(&other).await.unwrap_err();
     assert!(error.contains("is another session"), "a flush tells of it again: {error}");
     effect.dispose().await;
+    let kept = host.kept();
+    let resumed = kept.get().unwrap().prepare("s").await.unwrap();
+    assert_eq!(texts(&resumed.session().events()), ["a", "b"], "what has no place there holds nobody up");
+    drop(resumed);
 
     let (shorter, _effect) =
         host.live_with(CreateSession { id: Some("s".to_owned()), ..CreateSession::default() });
@@ -269,7 +273,9 @@ async fn an_old_session_on_which_the_storage_panics_does_not_hold_up_the_new_one
     effect.dispose().await;
     until("its end was tried", || host.disk.called() == 2 && host.disk.claims() == 0).await;
     let (new, _effect) = host.live_with(seeded("s", old.events().to_vec()));
+    host.disk.calls();
     host.flush(&new).await.unwrap();
+    assert_eq!(host.disk.calls(), ["open s", "append s 1"], "the old one is not tried again here");
     assert_eq!(host.disk.kinds("s"), ["x/note", "session/end-seed"]);
 }
 
