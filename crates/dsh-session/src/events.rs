@@ -239,6 +239,12 @@ impl PartialEq for Events {
     }
 }
 
+impl PartialEq<Vec<Arc<Event>>> for Events {
+    fn eq(&self, other: &Vec<Arc<Event>>) -> bool {
+        self.len == other.len() && self.iter().eq(other.iter().cloned())
+    }
+}
+
 impl fmt::Debug for Events {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.iter()).finish()

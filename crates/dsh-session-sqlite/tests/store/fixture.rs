@@ -61,7 +61,7 @@ pub(crate) fn log(lines: &[String]) -> SessionLog {
 }
 
 pub(crate) fn events(lines: &[String]) -> Vec<Arc<Event>> {
-    log(lines).events
+    log(lines).events.to_vec()
 }
 
 /// A log of `turns` whole turns with three events each.

@@ -121,7 +121,7 @@ proptest! {
         let log = log(&lines);
         let store = in_memory(pack);
         let mut writer = store.create(&header(), &[]).unwrap();
-        let (mut rest, mut sizes) = (&log.events[..], sizes.into_iter().cycle());
+        let (mut rest, mut sizes) = (&log.events.to_vec()[..], sizes.into_iter().cycle());
         while !rest.is_empty() {
             let (batch, after) = rest.split_at(sizes.next().unwrap().min(rest.len()));
             writer.append(batch).unwrap();
@@ -141,10 +141,10 @@ proptest! {
     fn every_suffix_of_a_log_is_read_from_where_it_begins(lines in logs(), pack in any::<bool>()) {
         let log = log(&lines);
         let store = in_memory(pack);
-        drop(store.create(&header(), &log.events).unwrap());
+        drop(store.create(&header(), &log.events.to_vec()).unwrap());
         for from in 0..=log.events.len() + 1 {
             let stored = store.read_from("s", from as u64).unwrap().unwrap();
-            prop_assert_eq!(&stored.events[..], &log.events[from.min(log.events.len())..]);
+            prop_assert_eq!(&stored.events.to_vec()[..], &log.events.to_vec()[from.min(log.events.len())..]);
             prop_assert_eq!(stored.torn, None);
         }
     }
@@ -163,7 +163,7 @@ proptest! {
         let mut config = folder.config();
         config.pack_chunks = false;
         let store = SqliteStore::new(&config).unwrap();
-        drop(store.create(&header(), &log(&lines).events).unwrap());
+        drop(store.create(&header(), &log(&lines).events.to_vec()).unwrap());
         folder.run(&format!("UPDATE events SET data = '{{' WHERE seq = {at}"));
         let mut text = format!("{HEADER}\n");
         for (seq, line) in lines.iter().enumerate() {

@@ -125,3 +125,22 @@ impl Drop for Use {
             .remove_if(self.track.id(), |_, known| Arc::ptr_eq(known, &self.track) && known.is_idle());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_track_that_somebody_holds_stays_in_the_table_and_is_the_only_one_of_its_id() {
+        let tracks = Arc::new(Tracks::default());
+        let (Ok(one), Ok(two)) = (tracks.enter("s"), tracks.enter("s")) else { panic!("not ended") };
+        assert!(Arc::ptr_eq(&one.track, &two.track));
+        drop(one);
+        assert_eq!(tracks.len(), 1);
+        let again = two.again();
+        drop(two);
+        assert!(tracks.enter("s").is_ok_and(|three| Arc::ptr_eq(&three.track, &again.track)));
+        drop(again);
+        assert_eq!(tracks.len(), 0);
+    }
+}

@@ -6,8 +6,8 @@ use std::time::Duration;
 use cordis::testing::TestApp;
 use cordis::{BoxError, Context, Effect, Fiber, Handle, Plugin, State, define};
 use dsh_session::{
-    CreateSession, Event, NewEvent, PERSISTENCE, Payload, Preparation, SESSIONS, Session, SessionHeader,
-    SessionPersistence, SessionStore, WriteOptions, persist,
+    CreateSession, Event, NewEvent, PERSISTENCE, Payload, Preparation, SESSIONS, Seed, Session,
+    SessionHeader, SessionPersistence, SessionStore, WriteOptions, persist,
 };
 
 use crate::memory::{Disk, Memory};
@@ -114,6 +114,15 @@ pub(crate) fn log(id: &str, texts: &[&str]) -> (SessionHeader, Vec<Arc<Event>>) 
         say(&session, text);
     }
     ((**session.header()).clone(), session.events().to_vec())
+}
+
+/// A session to be created from events.
+pub(crate) fn seeded(id: &str, events: Vec<Arc<Event>>) -> CreateSession {
+    CreateSession {
+        id: Some(id.to_owned()),
+        seed: Some(Seed::new(events.into_iter().collect())),
+        ..CreateSession::default()
+    }
 }
 
 /// The texts of the notes among events.

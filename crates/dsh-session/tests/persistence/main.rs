@@ -3,8 +3,10 @@
 
 mod ending;
 mod host;
+mod leaving;
 mod memory;
 mod owning;
+mod pen;
 mod reading;
 mod resuming;
 mod storage_only;

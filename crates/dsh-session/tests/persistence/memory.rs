@@ -8,16 +8,18 @@ use dsh_session::{
 };
 use parking_lot::{Condvar, Mutex};
 
+use crate::pen::Pen;
+
 /// What outlives a plugin and a process: the logs, and who has them claimed.
 #[derive(Clone, Default)]
 pub(crate) struct Disk {
-    state: Arc<Mutex<State>>,
+    pub(crate) state: Arc<Mutex<State>>,
     changed: Arc<Condvar>,
 }
 
 #[derive(Default)]
-struct State {
-    logs: BTreeMap<String, Log>,
+pub(crate) struct State {
+    pub(crate) logs: BTreeMap<String, Log>,
     calls: Vec<String>,
     faults: VecDeque<Fault>,
     open_faults: usize,
@@ -29,12 +31,12 @@ struct State {
 }
 
 #[derive(Clone)]
-struct Log {
+pub(crate) struct Log {
     header: SessionHeader,
-    events: Vec<Arc<Event>>,
-    torn: Option<String>,
-    revision: u64,
-    holder: bool,
+    pub(crate) events: Vec<Arc<Event>>,
+    pub(crate) torn: Option<String>,
+    pub(crate) revision: u64,
+    pub(crate) holder: bool,
 }
 
 /// How a write goes wrong.
@@ -141,7 +143,7 @@ impl Disk {
     }
 
     /// Waits as long as writes of this id are held, and notes the call.
-    fn write(&self, id: &str, call: String) -> Fault {
+    pub(crate) fn write(&self, id: &str, call: String) -> Fault {
         let mut state = self.state.lock();
         state.called(call);
         state.waiting += 1;
@@ -159,7 +161,7 @@ impl State {
         self.calls.push(call);
     }
 
-    fn revise(&mut self) -> u64 {
+    pub(crate) fn revise(&mut self) -> u64 {
         self.revisions += 1;
         self.revisions
     }
@@ -175,7 +177,7 @@ impl Memory {
     }
 }
 
-fn broken(what: &str) -> StorageError {
+pub(crate) fn broken(what: &str) -> StorageError {
     StorageError::io(what, "the disk is on fire")
 }
 
@@ -207,7 +209,7 @@ impl Storage for Memory {
         let (header, events) = (header.clone(), first.to_vec());
         state.logs.insert(id.clone(), Log { header, events, torn: None, revision, holder: true });
         drop(state);
-        let writer = Box::new(Pen { disk: self.0.clone(), id, spoilt: false });
+        let writer = Box::new(Pen::new(&self.0, &id));
         assert!(fault != Fault::Panic, "the storage panics");
         Ok(writer)
     }
@@ -226,7 +228,7 @@ impl Storage for Memory {
         log.holder = true;
         let stored = stored(log);
         drop(state);
-        let writer = Pen { disk: self.0.clone(), id: id.to_owned(), spoilt: false };
+        let writer = Pen::new(&self.0, id);
         Ok(Some(Opened { stored, writer: Box::new(writer) }))
     }
 
@@ -267,66 +269,5 @@ impl Storage for Memory {
         state.called("close".to_owned());
         state.closed = true;
         Ok(())
-    }
-}
-
-struct Pen {
-    disk: Disk,
-    id: String,
-    spoilt: bool,
-}
-
-impl Pen {
-    /// Adds events, as well as the fault lets it.
-    fn add(&mut self, fault: Fault, events: &[Arc<Event>], repair: bool) -> Result<(), StorageError> {
-        if self.spoilt {
-            return Err(StorageError::Poisoned { id: self.id.clone() });
-        }
-        let mut state = self.disk.state.lock();
-        let revision = state.revise();
-        let log = state.logs.get_mut(&self.id).unwrap();
-        if fault == Fault::Fail {
-            return Err(broken("append"));
-        }
-        if !events.is_empty() || (repair && log.torn.is_some()) {
-            log.revision = revision;
-        }
-        if repair {
-            log.torn = None;
-        }
-        assert!(log.torn.is_none(), "an append to a torn log");
-        if let Some(first) = events.first() {
-            assert_eq!(first.seq(), log.events.len() as u64, "a gap in the log of `{}`", self.id);
-        }
-        if fault == Fault::None {
-            log.events.extend_from_slice(events);
-            return Ok(());
-        }
-        log.events.extend_from_slice(&events[..events.len() / 2]);
-        log.torn = Some("the write was cut".to_owned());
-        self.spoilt = true;
-        drop(state);
-        assert!(fault != Fault::Panic, "the storage panics");
-        Err(broken("append"))
-    }
-}
-
-impl Writer for Pen {
-    fn append(&mut self, events: &[Arc<Event>]) -> Result<(), StorageError> {
-        let fault = self.disk.write(&self.id, format!("append {} {}", self.id, events.len()));
-        self.add(fault, events, false)
-    }
-
-    fn repair(&mut self, closers: &[Arc<Event>]) -> Result<(), StorageError> {
-        let fault = self.disk.write(&self.id, format!("repair {} {}", self.id, closers.len()));
-        self.add(fault, closers, true)
-    }
-}
-
-impl Drop for Pen {
-    fn drop(&mut self) {
-        if let Some(log) = self.disk.state.lock().logs.get_mut(&self.id) {
-            log.holder = false;
-        }
     }
 }

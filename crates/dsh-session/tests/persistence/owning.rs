@@ -1,17 +1,8 @@
 //! Whose log it is: sessions that are created, that take over a log, that collide with one, and that go.
 
-use dsh_session::{CreateSession, PersistError, Seed, SessionHeader, TurnStart};
+use dsh_session::{CreateSession, PersistError, SessionHeader, TurnStart};
 
-use crate::host::{Host, add, log, pass, say, text_of, texts, until};
-use crate::memory::Fault;
-
-fn seeded(id: &str, events: Vec<std::sync::Arc<dsh_session::Event>>) -> CreateSession {
-    CreateSession {
-        id: Some(id.to_owned()),
-        seed: Some(Seed::new(events.into_iter().collect())),
-        ..CreateSession::default()
-    }
-}
+use crate::host::{Host, add, log, pass, say, seeded, text_of, texts};
 
 fn in_folder(id: &str, cwd: &str) -> CreateSession {
     CreateSession { id: Some(id.to_owned()), cwd: Some(cwd.to_owned()), ..CreateSession::default() }
@@ -86,6 +77,10 @@ async fn a_stored_session_of_another_content_is_left_alone_and_the_flush_says_so
     let error = host.flush(&other).await.unwrap_err();
     assert!(error.contains("is another session"), "a flush tells of it again: {error}");
     effect.dispose().await;
+    let kept = host.kept();
+    let resumed = kept.get().unwrap().prepare("s").await.unwrap();
+    assert_eq!(texts(&resumed.session().events()), ["a", "b"], "what has no place there holds nobody up");
+    drop(resumed);
 
     let (shorter, _effect) =
         host.live_with(CreateSession { id: Some("s".to_owned()), ..CreateSession::default() });
@@ -188,101 +183,6 @@ async fn a_live_session_is_written_after_a_reload_without_another_event() {
     host.keep_again().await;
     pass(200).await;
     assert_eq!(texts(host.disk.events("s")), ["between"]);
-}
-
-// spec: session/S86
-#[tokio::test(start_paused = true)]
-async fn a_session_that_goes_is_written_to_its_end_and_its_log_released() {
-    let host = Host::new().await;
-    let (session, effect) = host.live("s");
-    say(&session, "a");
-    host.flush(&session).await.unwrap();
-    assert_eq!(host.disk.claims(), 1);
-    say(&session, "b");
-    effect.dispose().await;
-    say(&session, "told to nobody");
-    until("the claim is given up", || host.disk.claims() == 0).await;
-    assert_eq!(texts(host.disk.events("s")), ["a", "b"]);
-    assert_eq!(format!("{:?}", *host.kept().get().unwrap()), "SessionPersistence { tracks: 0, .. }");
-}
-
-// spec: session/S86
-#[tokio::test]
-async fn the_end_of_a_session_that_could_not_be_written_is_tried_again_when_the_store_ends() {
-    let host = Host::new().await;
-    let (session, effect) = host.live("s");
-    say(&session, "a");
-    host.disk.fail([Fault::Fail]);
-    effect.dispose().await;
-    until("it was tried", || host.disk.called() == 2).await;
-    assert!(host.disk.events("s").is_empty());
-    assert!(host.keeper.dispose().await.is_clean());
-    assert_eq!(texts(host.disk.events("s")), ["a"]);
-    host.app.assert_no_errors();
-}
-
-// spec: session/S86
-#[tokio::test]
-async fn a_new_session_of_the_id_does_not_mix_with_the_end_of_the_old_one() {
-    let host = Host::new().await;
-    let (old, effect) = host.live("s");
-    say(&old, "a");
-    let hold = host.disk.hold("s");
-    effect.dispose().await;
-    until("the end of the old one is being written", || host.disk.waiting() == 1).await;
-    let (new, _effect) = host.live("s");
-    say(&new, "x");
-    say(&new, "y");
-    drop(hold);
-    let error = host.flush(&new).await.unwrap_err();
-    assert!(error.contains("they differ at seq 0"), "{error}");
-    assert_eq!(texts(host.disk.events("s")), ["a"]);
-}
-
-// spec: session/S86
-#[tokio::test]
-async fn a_session_that_is_made_from_the_old_one_at_once_goes_on_with_its_log() {
-    let host = Host::new().await;
-    let (old, effect) = host.live("s");
-    say(&old, "a");
-    say(&old, "b");
-    effect.dispose().await;
-    let (new, _effect) = host.live_with(seeded("s", old.events().to_vec()));
-    say(&new, "c");
-    host.flush(&new).await.unwrap();
-    assert_eq!(texts(host.disk.events("s")), ["a", "b", "c"]);
-}
-
-// spec: session/S74, S86
-#[tokio::test]
-async fn an_old_session_on_which_the_storage_panics_does_not_hold_up_the_new_one() {
-    let host = Host::new().await;
-    let (old, effect) = host.live("s");
-    host.flush(&old).await.unwrap();
-    say(&old, "a");
-    host.disk.fail([Fault::Panic]);
-    effect.dispose().await;
-    until("its end was tried", || host.disk.called() == 2 && host.disk.claims() == 0).await;
-    let (new, _effect) = host.live_with(seeded("s", old.events().to_vec()));
-    host.flush(&new).await.unwrap();
-    assert_eq!(host.disk.kinds("s"), ["x/note", "session/end-seed"]);
-}
-
-// spec: session/S88
-#[tokio::test]
-async fn nothing_that_ends_takes_a_log_away() {
-    let mut host = Host::new().await;
-    for id in ["a", "b", "c"] {
-        let (session, effect) = host.live(id);
-        say(&session, "kept");
-        effect.dispose().await;
-    }
-    host.keeper.dispose().await;
-    host.keep_again().await;
-    let ids: Vec<_> =
-        host.kept().get().unwrap().list().await.unwrap().into_iter().map(|header| header.id).collect();
-    assert_eq!(ids, ["a", "b", "c"]);
-    assert_eq!(texts(host.disk.events("a")), ["kept"]);
 }
 
 #[tokio::test]
