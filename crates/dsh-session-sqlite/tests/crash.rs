@@ -132,7 +132,7 @@ fn a_killed_writer_loses_no_event_that_it_was_told_is_stored() {
             Err(StorageError::Busy { holder, .. }) => panic!("the claim of {holder} outlives it"),
             Err(error) => panic!("{error}"),
         };
-        let stored = found.as_ref().map_or(&[][..], |found| &found.events);
+        let stored = found.as_ref().map_or_else(Vec::new, |found| found.events.to_vec());
         assert!(stored.len() >= told.max(before), "{} of {told} events", stored.len());
         if all.len() < stored.len() {
             all = events(&lines(stored.len() + 500));

@@ -117,7 +117,7 @@ fn long_data_is_compressed_and_comes_back_byte_for_byte() {
         ["28B52FFD", "28B52FFD"]
     );
     assert_eq!(read(&store).events, events(&lines));
-    assert_eq!(read(&store).events[1].data().get().len(), 4_096);
+    assert_eq!(read(&store).events.get(1).unwrap().data().get().len(), 4_096);
 }
 
 // spec: session/S105

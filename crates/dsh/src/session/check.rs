@@ -38,9 +38,7 @@ pub(crate) fn check(place: &Place, args: &SessionCheckArgs, color: ColorChoice) 
     let paint = Paint::for_stream(color, &io::stdout());
     for path in &logs {
         let checked = look(path);
-        let sound =
-            matches!(&checked, Ok(checkup) if checkup.verdict.can_resume() && checkup.findings.is_empty());
-        if !sound {
+        if !checked.as_ref().is_ok_and(Checked::is_sound) {
             worst = Exit::Failed;
         }
         bar.suspend(|| match args.json {
