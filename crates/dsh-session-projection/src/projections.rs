@@ -18,7 +18,7 @@ use serde_json::{Map, Value};
 
 use crate::cell::{Cell, last_seq};
 use crate::keys::CHANGED;
-use crate::registry::{RegisterError, Registered, Registry};
+use crate::registry::{InUse, RegisterError, Registered, Registry};
 use crate::rows::{self, RestoreError, Restored, Row, Rows};
 use crate::unit::{Unit, UnitError};
 
@@ -77,7 +77,8 @@ impl Projections {
     }
 
     /// Registers a unit for all sessions, until the context's plugin unloads or the effect is disposed. A unit that is there
-    /// already is shared; it goes when the last one who registered it does.
+    /// already is shared; it goes when the last one who registered it does, and its disposal waits until its code runs
+    /// nowhere.
     ///
     /// # Errors
     /// A unit of the key is there whose states have another version, or that is of another type, or the context is
@@ -85,8 +86,13 @@ impl Projections {
     pub fn register<U: Unit>(&self, ctx: &Context, unit: U) -> Result<Effect, RegisterError> {
         let entry = self.inner.registry.add(unit)?;
         let release = Release { inner: self.inner.clone(), entry };
-        // Dropped with the closure if the context is inactive, so taken back then too.
-        Ok(ctx.effect(format!("sessionProjection.register({:?})", U::KEY), async move || drop(release))?)
+        let undo = async move || {
+            let entry = release.entry.clone();
+            drop(release);
+            entry.idle().await;
+        };
+        // Dropped undone if the context is inactive, and then `release` takes the registration back too.
+        Ok(ctx.effect(format!("sessionProjection.register({:?})", U::KEY), undo)?)
     }
 
     /// What clients see of the session now.
@@ -94,7 +100,7 @@ impl Projections {
     pub fn snapshot(&self, session: &Arc<Session>) -> Snapshot {
         let (count, cells) = self.at_one_moment(session);
         let mut snapshot = Snapshot::of(count);
-        for (unit, cell) in &cells {
+        for (cell, unit) in &cells {
             if let Err(error) = snapshot.show(unit, cell) {
                 report(unit, session, &error);
             }
@@ -114,13 +120,13 @@ impl Projections {
     pub fn checkpoint(&self, session: &Arc<Session>) -> Rows {
         let (_, cells) = self.at_one_moment(session);
         let mut rows = Rows::new();
-        for (unit, cell) in cells {
+        for (cell, unit) in &cells {
             match unit.unit.save(&cell.state) {
                 Ok(val) => {
                     let row = Row { ver: unit.unit.version(), seq: cell.seq(), val };
                     rows.insert(unit.unit.key().to_owned(), row);
                 }
-                Err(error) => report(&unit, session, &error),
+                Err(error) => report(unit, session, &error),
             }
         }
         rows
@@ -166,17 +172,17 @@ impl Projections {
     }
 
     /// All cells that hold exactly the same events, and how many these are.
-    fn at_one_moment(&self, session: &Arc<Session>) -> (u64, Vec<(Arc<Registered>, Cell)>) {
+    fn at_one_moment(&self, session: &Arc<Session>) -> (u64, Vec<(Cell, InUse)>) {
         loop {
             let count = session.len();
             let units = self.inner.registry.all();
             let cells = units.into_iter().filter_map(|unit| {
                 let cell = self.folded(session, &unit)?;
-                Some((unit, cell))
+                Some((cell, unit))
             });
             let cells: Vec<_> = cells.collect();
             // Else an event was added meanwhile, and the next look has it.
-            if session.len() == count && cells.iter().all(|(_, cell)| cell.taken == count) {
+            if session.len() == count && cells.iter().all(|(cell, _)| cell.taken == count) {
                 return (count, cells);
             }
         }

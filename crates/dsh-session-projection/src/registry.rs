@@ -1,12 +1,16 @@
 //! Which units there are: one per key, for as long as somebody wants it.
+//!
+//! **Invariant:** a unit's code runs only while its use is counted, so who released it can wait until it runs nowhere.
 
 use std::any::TypeId;
+use std::ops::Deref;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use cordis::Inactive;
 use parking_lot::Mutex;
 use thiserror::Error;
+use tokio::sync::Notify;
 
 use crate::unit::{ErasedUnit, Typed, Unit};
 
@@ -54,23 +58,62 @@ pub(crate) struct Registered {
     pub(crate) unit: Box<dyn ErasedUnit>,
     pub(crate) kind: TypeId,
     live: AtomicBool,
+    uses: AtomicUsize,
+    unused: Notify,
 }
 
+/// A unit that is looked at right now. What comes from it is dropped before this is.
+pub(crate) struct InUse(Arc<Registered>);
+
 impl Registered {
+    /// Waits until a unit that was released runs nowhere any more. Its uses are synchronous, so they end by themselves.
+    pub(crate) async fn idle(&self) {
+        loop {
+            let unused = self.unused.notified();
+            if self.is_live() || self.uses.load(Ordering::SeqCst) == 0 {
+                return;
+            }
+            unused.await;
+        }
+    }
+
     pub(crate) fn is_live(&self) -> bool {
-        self.live.load(Ordering::Acquire)
+        self.live.load(Ordering::SeqCst)
+    }
+}
+
+impl InUse {
+    fn of(unit: &Arc<Registered>) -> Self {
+        unit.uses.fetch_add(1, Ordering::SeqCst);
+        Self(unit.clone())
+    }
+}
+
+impl Deref for InUse {
+    type Target = Registered;
+
+    fn deref(&self) -> &Registered {
+        &self.0
+    }
+}
+
+impl Drop for InUse {
+    fn drop(&mut self) {
+        if self.0.uses.fetch_sub(1, Ordering::SeqCst) == 1 {
+            self.0.unused.notify_waiters();
+        }
     }
 }
 
 impl Registry {
-    pub(crate) fn all(&self) -> Vec<Arc<Registered>> {
-        self.entries.lock().all.iter().map(|(entry, _)| entry.clone()).collect()
+    pub(crate) fn all(&self) -> Vec<InUse> {
+        self.entries.lock().all.iter().map(|(entry, _)| InUse::of(entry)).collect()
     }
 
-    pub(crate) fn find<U: Unit>(&self) -> Option<Arc<Registered>> {
+    pub(crate) fn find<U: Unit>(&self) -> Option<InUse> {
         let entries = self.entries.lock();
         let own = |entry: &&(Arc<Registered>, usize)| entry.0.kind == TypeId::of::<U>();
-        entries.all.iter().find(own).map(|(entry, _)| entry.clone())
+        entries.all.iter().find(own).map(|(entry, _)| InUse::of(entry))
     }
 
     /// Adds a unit, or counts one more who wants the one that is there.
@@ -80,8 +123,14 @@ impl Registry {
         let mut entries = self.entries.lock();
         let Some((there, count)) = entries.all.iter_mut().find(|(there, _)| there.unit.key() == key) else {
             entries.numbers += 1;
-            let live = AtomicBool::new(true);
-            let entry = Arc::new(Registered { number: entries.numbers, unit, kind, live });
+            let entry = Arc::new(Registered {
+                number: entries.numbers,
+                unit,
+                kind,
+                live: AtomicBool::new(true),
+                uses: AtomicUsize::new(0),
+                unused: Notify::new(),
+            });
             entries.all.push((entry.clone(), 1));
             return Ok(entry);
         };
@@ -111,7 +160,7 @@ impl Registry {
         }
         // The caller has another count of it, so nothing is dropped here.
         entries.all.remove(place);
-        entry.live.store(false, Ordering::Release);
+        entry.live.store(false, Ordering::SeqCst);
         true
     }
 }

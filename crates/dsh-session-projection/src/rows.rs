@@ -10,7 +10,7 @@ use thiserror::Error;
 
 use crate::cell::Cell;
 use crate::projections::Snapshot;
-use crate::registry::Registered;
+use crate::registry::{InUse, Registered};
 
 /// A state of each unit, by the unit's key.
 pub type Rows = BTreeMap<String, Row>;
@@ -77,8 +77,8 @@ pub enum RestoreError {
 
 /// From which event on a log must be read to continue the rows: one before the first event that some unit still needs. None
 /// if there are no units.
-pub(crate) fn floor(units: &[Arc<Registered>], rows: &Rows) -> Option<u64> {
-    let needed = |unit: &Arc<Registered>| {
+pub(crate) fn floor(units: &[InUse], rows: &Rows) -> Option<u64> {
+    let needed = |unit: &InUse| {
         let row = rows.get(unit.unit.key()).filter(|row| row.ver == unit.unit.version());
         row.map_or(0, |row| u64::try_from(row.seq.saturating_add(1)).unwrap_or(0))
     };
@@ -87,7 +87,7 @@ pub(crate) fn floor(units: &[Arc<Registered>], rows: &Rows) -> Option<u64> {
 
 /// The units' states after `events`, of which the first has the number `base`.
 pub(crate) fn restore(
-    units: &[Arc<Registered>],
+    units: &[InUse],
     rows: &Rows,
     events: &[Arc<Event>],
     base: u64,

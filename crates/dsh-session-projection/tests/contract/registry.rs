@@ -1,6 +1,7 @@
 //! Which units there are, and for how long.
 
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
 
 use cordis::{BoxError, Context, Handle, define};
 use dsh_session::Event;
@@ -152,4 +153,45 @@ async fn a_context_that_is_inactive_registers_nothing() {
     let refused = fixture.projections.get().unwrap().register(&ctx, Turns::default()).unwrap_err();
     assert!(matches!(refused, RegisterError::Inactive(_)));
     assert_eq!(fixture.shown("turns"), None);
+}
+
+/// Waits in the middle of an event.
+struct Slow {
+    begun: mpsc::SyncSender<()>,
+    go_on: parking_lot::Mutex<mpsc::Receiver<()>>,
+}
+
+impl Unit for Slow {
+    const KEY: &'static str = "slow";
+    const STATE_VERSION: u32 = 0;
+    type State = u64;
+    type View = u64;
+
+    fn init(&self) -> u64 {
+        0
+    }
+
+    fn apply(&self, state: &u64, _: &Event) -> Option<u64> {
+        self.begun.send(()).unwrap();
+        self.go_on.lock().recv().unwrap();
+        Some(state + 1)
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_disposal_of_a_unit_waits_until_its_code_runs_nowhere() {
+    let fixture = Fixture::new().await;
+    let (begun, begins) = mpsc::sync_channel(1);
+    let (go_on, waits) = mpsc::sync_channel(1);
+    let slow = fixture.register(Slow { begun, go_on: parking_lot::Mutex::new(waits) });
+    let session = fixture.session.clone();
+    let appending = std::thread::spawn(move || session.append(crate::fixture::turn_start(1)).map(drop));
+    begins.recv().unwrap();
+    let mut disposing = std::pin::pin!(slow.dispose());
+    let early = tokio::time::timeout(Duration::from_millis(50), &mut disposing).await;
+    assert!(early.is_err(), "the unit is in the middle of an event");
+    go_on.send(()).unwrap();
+    let disposed = disposing.await;
+    assert!(disposed.still_running.is_empty(), "{disposed:?}");
+    appending.join().unwrap().unwrap();
 }
