@@ -12,6 +12,7 @@ use crate::workspace::{Package, Workspace, files_below, lookup};
 pub const DEFINITIONS: &[&str] = &[
     "dsh-llm",
     "dsh-session",
+    "dsh-session-projection",
     "dsh-prompt",
     "dsh-agent",
     "dsh-approval",

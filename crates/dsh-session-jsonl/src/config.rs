@@ -7,8 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// Where sessions are kept, and how.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[non_exhaustive]
+#[serde(rename_all = "camelCase")]
 pub struct Config {
     /// The folder that holds all sessions. Made when the first one is stored; a relative path is taken from the folder that
     /// the process is in when the store is opened.

@@ -34,12 +34,7 @@ impl Root<'_> {
             }
             let Some(log) = self.log_in(&project.join(&name))? else { continue };
             if let Some(first) = found.replace(log.clone()) {
-                let what = format!(
-                    "it is stored twice, as `{}` and as `{}`: move one of them away",
-                    first.display(),
-                    log.display()
-                );
-                return Err(StorageError::Corrupt { id: id.to_owned(), what });
+                return Err(stored_twice(id, &first, &log));
             }
         }
         Ok(found)
@@ -213,6 +208,15 @@ fn flat_layout(path: &Path) -> StorageError {
         path.display()
     );
     StorageError::Place { what, source: None }
+}
+
+pub(crate) fn stored_twice(id: &str, first: &Path, second: &Path) -> StorageError {
+    let what = format!(
+        "it is stored twice, as `{}` and as `{}`: move one of them away",
+        first.display(),
+        second.display()
+    );
+    StorageError::Corrupt { id: id.to_owned(), what }
 }
 
 pub(crate) fn place(error: path::PathError) -> StorageError {

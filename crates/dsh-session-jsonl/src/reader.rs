@@ -51,6 +51,10 @@ pub fn decode(
 ) -> Result<Decoded, StorageError> {
     let source = Source { id, path };
     let text = Text::of(source, bytes, compression, max_bytes)?;
+    // Without its newline a header may be the beginning of another one.
+    if !text.bytes.contains(&b'\n') {
+        return Err(source.corrupt("it has no whole header"));
+    }
     let readable = String::from_utf8_lossy(&text.bytes);
     let current = legacy::current(&readable);
     let whole = match text.whole {
@@ -62,7 +66,7 @@ pub fn decode(
     // What comes behind the first problem is not looked at, so it is not that what is malformed.
     let end = match &read {
         Ok(log) => log.torn.as_ref().map_or(usize::MAX, |torn| torn.line),
-        Err(error) => error.line,
+        Err(error) => error.line + 1,
     };
     if let Some(malformed) = current.malformed.filter(|malformed| malformed.line < end) {
         return Err(source.corrupt(format!("line {}: {}", malformed.line, malformed.what)));

@@ -1,5 +1,6 @@
 //! The store: finds, reads, lists, makes and takes logs.
 
+use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,10 +9,10 @@ use dsh_session::{
     Event, Listed, Location, Opened, RawLog, SessionHeader, Storage, StorageError, Stored, Writer,
 };
 
-use crate::config::{Config, Fsync};
+use crate::config::Config;
 use crate::disk::{Access, Disk, DiskFile, RealDisk};
 use crate::lock::Lock;
-use crate::lookup::{Root, place, read_header};
+use crate::lookup::{self, Root, place, read_header};
 use crate::path;
 use crate::reader::{self, Decoded, Source, Torn};
 use crate::revision;
@@ -54,7 +55,8 @@ impl JsonlStorage {
             what: format!("the root `{}` of the sessions cannot be used", config.root.display()),
             source: Some(error.into()),
         };
-        let root = std::path::absolute(&config.root).map_err(unusable)?;
+        // An empty path is the folder that the process is in.
+        let root = std::path::absolute(Path::new(".").join(&config.root)).map_err(unusable)?;
         match disk.list(&root) {
             Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -123,12 +125,30 @@ impl JsonlStorage {
                 Err(error) => return Err(failed(error)),
             }
         }
-        // The two above were maybe made by somebody who stopped before they were durable.
-        let above = folder.ancestors().skip(1).take(missing.len().max(2));
-        for folder in above.filter(|_| self.config.fsync == Fsync::Always) {
-            self.disk.sync_folder(folder).map_err(failed)?;
-        }
-        Ok(())
+        self.sync_above(folder, missing.len()).map_err(failed)
+    }
+}
+
+impl JsonlStorage {
+    /// Forces the names of a folder and of so many above it onto the disk, but no fewer than two: those were maybe made by
+    /// somebody who stopped before they were durable.
+    fn sync_above(&self, folder: &Path, count: usize) -> io::Result<()> {
+        let style = Style::of(&self.config);
+        folder
+            .ancestors()
+            .skip(1)
+            .take(count.max(2))
+            .try_for_each(|folder| style.sync_folder(&*self.disk, folder))
+    }
+
+    /// Forces what was read onto the disk: its writer may have stopped before it had done so, and what is added is only as
+    /// durable as what is before it.
+    fn settle(&self, log: &Path, file: &mut dyn DiskFile) -> io::Result<()> {
+        let folder = log.parent().unwrap_or(log);
+        let style = Style::of(&self.config);
+        style.sync(file)?;
+        style.sync_folder(&*self.disk, folder)?;
+        self.sync_above(folder, 0)
     }
 }
 
@@ -160,10 +180,11 @@ impl Storage for JsonlStorage {
         }
         let length = snapshot.bytes.len() as u64;
         let (stored, torn) = self.decode(id, snapshot)?;
-        let file = self
-            .disk
-            .open(&path, Access::Append)
-            .map_err(|error| StorageError::io(format!("open `{}`", path.display()), error))?;
+        let settled = self.disk.open(&path, Access::Append).and_then(|mut file| {
+            self.settle(&path, &mut *file)?;
+            Ok(file)
+        });
+        let file = settled.map_err(|error| StorageError::io(format!("open `{}`", path.display()), error))?;
         let writer = LogWriter {
             disk: self.disk.clone(),
             style: Style::of(&self.config),
@@ -187,6 +208,7 @@ impl Storage for JsonlStorage {
     fn list(&self) -> Result<Vec<Listed>, StorageError> {
         let root = self.root();
         let mut listed = Vec::new();
+        let mut logs = HashMap::new();
         for log in root.all()? {
             let failed = |error: io::Error| StorageError::io(format!("read `{}`", log.display()), error);
             let mut file = match self.disk.open(&log, Access::Read) {
@@ -197,6 +219,9 @@ impl Storage for JsonlStorage {
             let stat = file.stat().map_err(failed)?;
             if let Some(header) = read_header(&mut *file, &log, self.config.compression)? {
                 root.check_place(&log, &header)?;
+                if let Some(first) = logs.insert(header.id.clone(), log.clone()) {
+                    return Err(lookup::stored_twice(&header.id, &first, &log));
+                }
                 listed.push(Listed { header, revision: revision::of(&stat) });
             }
         }

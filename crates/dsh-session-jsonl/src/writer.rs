@@ -106,7 +106,7 @@ pub(crate) fn create(
     let temporary = temporary(&path);
     let _ = disk.remove(&temporary);
     let published = write_new(&*disk, style, &temporary, |file| file.write_all(&bytes))
-        .and_then(|file| disk.link(&temporary, &path).map(|()| file));
+        .and_then(|file| publish(&*disk, &temporary, &path).map(|()| file));
     let _ = disk.remove(&temporary);
     let file = published.map_err(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => StorageError::Exists { id: id.clone() },
@@ -122,6 +122,14 @@ pub(crate) fn create(
     }
     let (length, next) = (bytes.len() as u64, first.len() as u64);
     Ok(LogWriter { disk, style, id, path, file, length, next, torn: None, poisoned: false, _lock: lock })
+}
+
+/// Gives the new file its name. A link that was made and reported as failed, as network file systems may do, is made.
+fn publish(disk: &dyn Disk, temporary: &Path, path: &Path) -> io::Result<()> {
+    let Err(error) = disk.link(temporary, path) else { return Ok(()) };
+    let number = |path: &Path| disk.stat(path).ok().map(|stat| (stat.device, stat.inode));
+    let made = number(path).filter(|number| number.1 != 0);
+    if made.is_some() && made == number(temporary) { Ok(()) } else { Err(error) }
 }
 
 /// Makes a file, fills it and forces it onto the disk.

@@ -147,3 +147,7 @@ fn file_name(id: &str) -> String {
     }
     name + ".lock"
 }
+
+#[cfg(test)]
+#[path = "claim_tests.rs"]
+mod tests;

@@ -136,7 +136,12 @@ impl Database {
         self.set(&connection, DbConfig::SQLITE_DBCONFIG_ENABLE_FKEY, true)?;
         self.pragma(&connection, "cell_size_check", "on", "1")?;
         // Whose it is comes first: the journal mode would change another program's file.
-        let found = schema::look(&connection, &name)?;
+        let found = {
+            // In one snapshot: another process may be making the tables.
+            let snapshot =
+                connection.transaction().map_err(|error| self.failed("it cannot be read", error))?;
+            schema::look(&snapshot, &name)?
+        };
         match self.place {
             Place::Memory => self.pragma(&connection, "journal_mode", "memory", "memory")?,
             Place::File(_) => {
@@ -226,6 +231,10 @@ fn open_file(path: &Path) -> Result<Result<Connection, Error>, StorageError> {
 /// Sets a pragma and reads it again, as text.
 fn set_pragma(connection: &Connection, name: &str, value: &str) -> Result<String, Error> {
     connection.pragma_update(None, name, value)?;
+    read_pragma(connection, name)
+}
+
+fn read_pragma(connection: &Connection, name: &str) -> Result<String, Error> {
     connection.pragma_query_value(None, name, |row| {
         let value: rusqlite::types::Value = row.get(0)?;
         Ok(match value {
@@ -239,3 +248,7 @@ fn set_pragma(connection: &Connection, name: &str, value: &str) -> Result<String
 fn is_busy(error: &Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
 }
+
+#[cfg(test)]
+#[path = "database_tests.rs"]
+mod tests;

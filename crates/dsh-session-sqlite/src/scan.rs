@@ -44,12 +44,12 @@ pub(crate) fn take(connection: &Connection, id: &str, from: u64) -> Result<Vec<T
 }
 
 fn take_rows(connection: &Connection, id: &str, from: u64) -> Result<Vec<TakenRow>, Error> {
-    let mut select = connection.prepare_cached(&if from == 0 {
-        format!("SELECT {COLUMNS} FROM events WHERE session_id = ?1 AND ?2 = 0 ORDER BY seq")
-    } else {
-        format!("SELECT {COLUMNS} FROM events WHERE session_id = ?1 AND seq >= ?2 ORDER BY seq")
-    })?;
     let start = if from == 0 { 0 } else { first_row(connection, id, from)? };
+    // A whole log is compared with no number: a row whose number is none, or is negative, must be seen too.
+    let mut select = connection.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM events WHERE session_id = ?1 AND {} ORDER BY seq",
+        if from == 0 { "?2 = 0" } else { "seq >= ?2" }
+    ))?;
     let mut rows = select.query((id, start))?;
     let mut taken = Vec::new();
     while let Some(row) = rows.next()? {

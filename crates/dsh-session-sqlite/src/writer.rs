@@ -136,3 +136,7 @@ pub(crate) fn in_order(id: &str, events: &[Arc<Event>], next: u64) -> Result<(),
         }),
     }
 }
+
+#[cfg(test)]
+#[path = "writer_tests.rs"]
+mod tests;

@@ -18,7 +18,8 @@ pub const PERSISTENCE: Key<SessionPersistence> = Key::new("sessionPersistence");
 ///
 /// Dispatched once per session by [`SessionStore::create`]; scope-filtered by the session's owner. A listener that fails
 /// has the session taken back, and its error is the creation's; listeners after it are not told, and
-/// [`DISPOSED`] is. Cancellation plays no part.
+/// [`DISPOSED`] is. A session that is ended meanwhile leaves when all have heard; it takes events already. Cancellation
+/// plays no part.
 ///
 /// Source: event `session/created`.
 pub const CREATED: Announce<Arc<Session>> =

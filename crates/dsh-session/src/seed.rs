@@ -5,21 +5,37 @@ use std::sync::Arc;
 
 use dsh_llm::{Message, Role, Source};
 
+use crate::event::Event;
 use crate::events::Events;
 use crate::json::object;
 use crate::payload::{AssistantMessage, Payload, RequestHeader, ToolResult};
 
 /// The events that a session starts with. An empty seed is a seed: its end is marked as well.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Seed {
-    pub(crate) events: Events,
+    /// As they came, or in the order of a log that is in order already.
+    pub(crate) events: Result<Events, Vec<Arc<Event>>>,
 }
 
 impl Seed {
-    /// A seed of events that another log holds, shared and not copied. Their numbers must be without a gap.
-    #[must_use]
-    pub fn new(events: Events) -> Self {
-        Self { events }
+    /// A seed of events that another log holds, shared and not copied. Whether they can stand in one is looked at when the
+    /// session is made.
+    pub fn new(events: impl IntoIterator<Item = Arc<Event>>) -> Self {
+        Self { events: Err(events.into_iter().collect()) }
+    }
+}
+
+impl Default for Seed {
+    /// An empty seed.
+    fn default() -> Self {
+        Self::from(Events::default())
+    }
+}
+
+impl From<Events> for Seed {
+    /// A seed of a log, or of the beginning of one: what is packed in it stays packed.
+    fn from(events: Events) -> Self {
+        Self { events: Ok(events) }
     }
 }
 

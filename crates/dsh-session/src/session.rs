@@ -3,7 +3,8 @@
 //! **Invariants**
 //! 1. The number of an event is its place: contiguous from 0, never used again.
 //! 2. A refused append changes nothing.
-//! 3. Appends are one at a time: a second thread waits for its turn, an observer of the same session is refused.
+//! 3. Appends are one at a time: a second thread waits for its turn, an observer of the same session is refused. The
+//!    announcement takes a turn too.
 //! 4. No lock of the state is held while observers run; who appends holds only the turn.
 //!
 //! **Lock order** turn → state.
@@ -39,10 +40,11 @@ pub struct Session {
     attachment: OnceLock<Attachment>,
 }
 
-/// Whose turn it is to append.
+/// Whose turn it is to append, or to tell that the session is there.
 #[derive(Default)]
 struct Turn {
     appending: Cell<bool>,
+    announcing: Cell<bool>,
     /// A detach was asked for meanwhile.
     detach: Cell<bool>,
 }
@@ -96,11 +98,16 @@ impl Session {
         header.check().map_err(|reason| SeedError::Header(BadHeader { reason }))?;
         let mut state = State::default();
         let Some(seed) = seed else { return Ok(Self::assemble(header, state, 0)) };
-        for segment in seed.events.segments() {
-            match segment {
-                Segment::One(event) => state.admit(event.clone())?,
-                Segment::Run(run) => state.admit_run(run)?,
+        match seed.events {
+            Ok(events) => {
+                for segment in events.segments() {
+                    match segment {
+                        Segment::One(event) => state.admit(event.clone())?,
+                        Segment::Run(run) => state.admit_run(run)?,
+                    }
+                }
             }
+            Err(events) => events.into_iter().try_for_each(|event| state.admit(event))?,
         }
         let first_live = state.events.len() as u64;
         if state.events.last().is_none_or(|event| event.kind() != EndSeed::TYPE) {
@@ -212,9 +219,7 @@ impl Session {
         let done = Ends(&turn);
         let result = self.append_in_turn(new);
         drop(done);
-        if turn.detach.take() {
-            self.detach_now();
-        }
+        self.detach_if_asked(&turn);
         result
     }
 
@@ -256,12 +261,25 @@ impl Session {
         self.attachment.get()
     }
 
-    /// Leaves its store, once; inside of an append, when that is over.
+    /// Tells that the session is in its store. It stays there until all have heard.
+    pub(crate) fn announcing<R>(self: &Arc<Self>, announce: impl FnOnce() -> R) -> R {
+        let turn = self.turn.lock();
+        turn.announcing.set(true);
+        let result = announce();
+        turn.announcing.set(false);
+        self.detach_if_asked(&turn);
+        result
+    }
+
+    /// Leaves its store, once; inside of an append or of its announcement, when that is over.
     pub(crate) fn detach(self: &Arc<Self>) {
         let turn = self.turn.lock();
-        if turn.appending.get() {
-            turn.detach.set(true);
-        } else {
+        turn.detach.set(true);
+        self.detach_if_asked(&turn);
+    }
+
+    fn detach_if_asked(self: &Arc<Self>, turn: &Turn) {
+        if !turn.appending.get() && !turn.announcing.get() && turn.detach.take() {
             self.detach_now();
         }
     }

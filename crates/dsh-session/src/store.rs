@@ -180,7 +180,7 @@ impl SessionStore {
             }
         };
         announced.store(true, Relaxed);
-        if let Err(source) = ctx.announce(CREATED, session) {
+        if let Err(source) = session.announcing(|| ctx.announce(CREATED, session)) {
             effect.cancel();
             return Err(CreateError::Refused { id, source });
         }
@@ -305,7 +305,7 @@ impl SessionStore {
             cwd: parent.header().cwd.clone(),
             parent_session: Some(parent.id().to_owned()),
             seed_length: Some(inherited.len() as u64),
-            seed: Some(Seed::new(inherited)),
+            seed: Some(Seed::from(inherited)),
             ..CreateSession::default()
         };
         Ok(self.create(ctx, options)?)

@@ -29,7 +29,7 @@ fn append_gives_the_event_with_its_number_its_time_and_its_data() {
         assert_eq!((event.seq(), event.kind()), (turn, "turn/start"));
         assert!((before..=now_ms()).contains(&event.time_ms()));
         assert_eq!(event.data().get(), format!(r#"{{"turn":{turn}}}"#));
-        assert!(Arc::ptr_eq(&event, session.events().last().unwrap()), "it is the very one of the log");
+        assert!(Arc::ptr_eq(&event, &session.events().last().unwrap()), "it is the very one of the log");
     }
 }
 

@@ -83,10 +83,10 @@ fn the_messages_are_the_very_ones_of_the_log_after_replacements_too() {
         let of_log: Vec<_> = surface
             .nodes()
             .iter()
-            .map(|seq| events.get(usize::try_from(*seq).unwrap()).unwrap().message().unwrap())
+            .map(|seq| events.get(usize::try_from(*seq).unwrap()).unwrap().message().unwrap().clone())
             .collect();
         assert_eq!(of_log.len(), messages.len());
-        assert!(of_log.into_iter().zip(messages.iter()).all(|(one, two)| Arc::ptr_eq(one, two)));
+        assert!(of_log.into_iter().zip(messages.iter()).all(|(one, two)| Arc::ptr_eq(&one, two)));
     };
     for text in ["a", "b", "c"] {
         session.append(user(text)).unwrap();
@@ -117,9 +117,9 @@ fn what_is_not_a_message_never_changes_the_conversation_and_a_replay_gives_the_s
         noisy.append(NewEvent::user(message.clone()).unwrap()).unwrap();
     }
     assert_eq!(plain.messages(), noisy.messages());
-    assert_eq!(seeded(noisy.events().iter().cloned()).messages(), noisy.messages());
-    let events: Vec<_> = noisy.events().iter().cloned().collect();
-    assert_eq!(derive_messages(&events).unwrap(), said);
+    assert_eq!(seeded(noisy.events().iter()).messages(), noisy.messages());
+    let events: Vec<_> = noisy.events().iter().collect();
+    assert_eq!(derive_messages(&events.iter().cloned().collect()).unwrap(), said);
 }
 
 // spec: session/S48
@@ -147,7 +147,7 @@ fn the_request_header_is_the_latest_in_canonical_form() {
     session.append(raw("made/up", "{}")).unwrap();
     assert_eq!(*session.request_header().unwrap(), full);
     assert_eq!(*read, header(), "the one at hand stays");
-    assert_eq!(seeded(session.events().iter().cloned()).request_header().as_deref(), Some(&full));
+    assert_eq!(seeded(session.events().iter()).request_header().as_deref(), Some(&full));
 }
 
 // spec: session/S49

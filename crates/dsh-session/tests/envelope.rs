@@ -79,7 +79,7 @@ fn an_event_of_a_known_type_may_say_that_it_can_be_skipped_and_is_kept_all_the_s
 fn no_appended_event_can_be_skipped_and_a_seeded_one_stays_as_it_is() {
     let line = r#"{"type":"made/up","seq":0,"time":5,"ignorable":true,"data":{}}"#;
     let session =
-        Session::new(SessionHeader::new("s", 1), Some(Seed::new(read(&[line]).unwrap().events))).unwrap();
+        Session::new(SessionHeader::new("s", 1), Some(Seed::from(read(&[line]).unwrap().events))).unwrap();
     session.append(raw("made/up", "{}")).unwrap();
     session.append(user("hi")).unwrap();
     let skipped: Vec<_> = session.events().iter().map(|event| event.is_ignorable()).collect();

@@ -19,10 +19,10 @@ fn a_log_gives_its_header_and_its_events_in_order() {
     .unwrap();
     assert_eq!((log.header.id.as_str(), log.header.cwd.as_deref()), ("s-1", Some("/w")));
     assert_eq!(
-        log.events.iter().map(|event| (event.seq(), event.kind())).collect::<Vec<_>>(),
-        [(0, "turn/start"), (1, "turn/end")]
+        log.events.iter().map(|event| (event.seq(), event.kind().to_owned())).collect::<Vec<_>>(),
+        [(0, "turn/start".to_owned()), (1, "turn/end".to_owned())]
     );
-    assert_eq!(log.events[1].time_ms(), -6);
+    assert_eq!(log.events.get(1).unwrap().time_ms(), -6);
     assert_eq!(log.torn, None);
 }
 
@@ -36,8 +36,10 @@ fn carriage_returns_at_line_ends_are_accepted() {
 fn an_event_keeps_the_text_of_its_data() {
     let log =
         read(&[r#"{"type":"goal/change","seq":0,"time":5,"data":{"b":1.50,"a":9007199254740993}}"#]).unwrap();
-    assert_eq!(log.events[0].data().get(), r#"{"b":1.50,"a":9007199254740993}"#);
-    assert!(matches!(log.events[0].read().unwrap(), EventData::Other(data) if &data == log.events[0].data()));
+    assert_eq!(log.events.get(0).unwrap().data().get(), r#"{"b":1.50,"a":9007199254740993}"#);
+    assert!(
+        matches!(log.events.get(0).unwrap().read().unwrap(), EventData::Other(data) if &data == log.events.get(0).unwrap().data())
+    );
 }
 
 #[test]
@@ -154,7 +156,7 @@ fn a_log_cut_at_any_byte_of_its_last_two_records_gives_the_whole_ones() {
             _ if cut < two.len() => (4, one.len()),
             _ => (7, two.len()),
         };
-        assert_eq!(log.events, all[..records], "cut at {cut}");
+        assert_eq!(log.events.to_vec(), all.to_vec()[..records], "cut at {cut}");
         let torn = log.torn.map(|torn| (torn.offset, torn.bytes));
         assert_eq!(torn, (cut > whole).then_some((whole, cut - whole)), "cut at {cut}");
     }

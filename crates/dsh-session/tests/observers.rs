@@ -131,7 +131,7 @@ async fn an_observer_finds_the_event_in_the_log_and_a_validator_does_not() {
         .on(EVENT)
         .run(move |it| {
             let last = it.session.events();
-            said.say(format!("{} {:?}", Arc::ptr_eq(&it.event, last.last().unwrap()), texts(&it.session)));
+            said.say(format!("{} {:?}", Arc::ptr_eq(&it.event, &last.last().unwrap()), texts(&it.session)));
         })
         .unwrap();
     let session = hall.session();

@@ -12,7 +12,7 @@ use support::{events, raw, read, refused, session, text};
 const END: &str = r#"{"type":"turn/end","seq":9,"time":2,"data":{"turn":1,"reason":{"kind":"completed"}}}"#;
 
 fn chunks(log: &SessionLog) -> Vec<(u64, i64, serde_json::Value)> {
-    let value = |event: &Arc<Event>| {
+    let value = |event: Arc<Event>| {
         assert_eq!(event.kind(), "assistant/chunk");
         event.payload::<AssistantChunk>().unwrap().unwrap();
         (event.seq(), event.time_ms(), serde_json::from_str(event.data().get()).unwrap())
@@ -84,7 +84,7 @@ fn a_malformed_row_gives_no_event_at_the_end_and_refuses_the_log_before_the_end_
         of(r#""dt":[],"id":1,"args":["a"]"#).replace("text-", "tool-call-"),
     ] {
         let log = read(&[&row]).unwrap();
-        assert_eq!(log.events, [], "{row}");
+        assert_eq!(log.events.to_vec(), [], "{row}");
         assert!(matches!(log.torn.unwrap().problem, Problem::BadRow { .. }), "{row}");
         let (line, problem) = refused(&[&row, END]);
         assert!((line, matches!(problem, Problem::BadRow { .. })) == (2, true), "{row}: {problem}");
@@ -108,7 +108,7 @@ fn batch(chunks: &[&str]) -> Vec<Arc<Event>> {
             .append(raw("assistant/chunk", &format!(r#"{{"turn":1,"step":1,"chunk":{{{chunk}}}}}"#)))
             .unwrap();
     }
-    session.events().iter().cloned().collect()
+    session.events().iter().collect()
 }
 
 // spec: session/S93
@@ -182,7 +182,7 @@ fn a_row_is_written_in_the_order_of_the_format() {
         )
     );
     let again = SessionLog::parse(format!("{}{line}", text(&[])).as_bytes()).unwrap();
-    assert_eq!(again.events[1..], events[1..], "the first one's keys stand in another order now");
+    assert_eq!(again.events.to_vec()[1..], events[1..], "the first one's keys stand in another order now");
     assert_eq!(
         chunks(&again)[0].2,
         serde_json::from_str::<serde_json::Value>(events[0].data().get()).unwrap()

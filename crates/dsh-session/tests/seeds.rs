@@ -34,9 +34,9 @@ fn a_session_shares_the_events_that_it_starts_from() {
     let parent = session();
     parent.append(user("a")).unwrap();
     parent.append(raw("made/up", "{}")).unwrap();
-    let child = seeded(parent.events().iter().cloned());
+    let child = seeded(parent.events().iter());
     for (one, two) in parent.events().iter().zip(child.events().iter()) {
-        assert!(Arc::ptr_eq(one, two));
+        assert!(Arc::ptr_eq(&one, &two));
     }
     child.append(user("b")).unwrap();
     assert_eq!((parent.len(), child.len()), (2, 4), "and nothing else");
@@ -48,7 +48,7 @@ fn a_seed_is_refused_at_its_first_event_that_cannot_stand_where_it_does() {
     let other = session();
     other.append(user("a")).unwrap();
     other.append(user("b").replacing(0, 0).made_from([0])).unwrap();
-    let all: Vec<_> = other.events().iter().cloned().collect();
+    let all: Vec<_> = other.events().iter().collect();
     let (seq, kind, reason) = wrong(all[1..].to_vec());
     assert_eq!((seq, kind.as_str()), (1, "user/message"));
     assert!(reason.contains("expected seq 0"), "{reason}");
@@ -113,7 +113,7 @@ fn the_end_of_a_seed_is_marked_once() {
     let mark = marked.events().last().unwrap().clone();
     assert_eq!((mark.seq(), mark.data().get(), mark.is_ignorable()), (1, "{}", false));
     assert!(mark.payload::<EndSeed>().unwrap().is_some());
-    let reopened = seeded(marked.events().iter().cloned());
+    let reopened = seeded(marked.events().iter());
     assert_eq!(reopened.events(), marked.events(), "opening it again adds nothing");
     assert_eq!(reopened.first_live_seq(), 2);
 }
@@ -123,7 +123,7 @@ fn the_end_of_a_seed_is_marked_once() {
 fn a_seed_with_an_older_mark_in_it_is_marked_at_its_end_and_the_last_mark_counts() {
     let first = seeded(events(&[TURN]));
     first.append(user("a")).unwrap();
-    let second = seeded(first.events().iter().cloned());
+    let second = seeded(first.events().iter());
     assert_eq!(kinds(&second), ["turn/start", "session/end-seed", "user/message", "session/end-seed"]);
     assert_eq!(second.first_live_seq(), 3, "inside of a turn that is open");
     let last = kinds(&second).iter().rposition(|kind| kind == EndSeed::TYPE);
@@ -212,6 +212,19 @@ fn nothing_deeper_than_the_shape_of_a_message_is_looked_at() {
     assert_eq!(events(&[&line("assistant/message", answer)])[0].message().unwrap().content.len(), 1);
 }
 
+// spec: session/S44
+#[test]
+fn what_a_message_cannot_hold_is_kept_in_the_text_of_its_event() {
+    let odd = r#"{"id":"m","role":"user","source":{"kind":"user"},"content":[{"type":"text","text":"\ud800 \ud83d\ude00 \\ud800"}],"more":{"a":1}}"#;
+    let event = &events(&[&line("user/message", odd)])[0];
+    assert_eq!(
+        event.message().unwrap().text(),
+        "\u{fffd} \u{1f600} \\ud800",
+        "halves of a pair cannot be text"
+    );
+    assert_eq!(event.data().get(), odd);
+}
+
 #[test]
 fn a_seeded_conversation_goes_on_where_it_was() {
     let parent = session();
@@ -219,7 +232,7 @@ fn a_seeded_conversation_goes_on_where_it_was() {
         parent.append(user(text)).unwrap();
     }
     parent.append(user("sum").replacing(0, 1).made_from([0, 1])).unwrap();
-    let child = seeded(parent.events().iter().cloned());
+    let child = seeded(parent.events().iter());
     assert_eq!((texts(&child), child.replace_generation()), (vec!["sum".to_owned()], 1));
     child.append(user("more").replacing(2, 2).made_from([2])).unwrap();
     assert_eq!(texts(&child), ["more"]);

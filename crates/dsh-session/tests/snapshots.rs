@@ -39,11 +39,11 @@ fn two_lists_with_no_append_between_them_share_their_events() {
     }
     let (one, two) = (session.events(), session.events());
     assert_eq!(one, two);
-    assert!(one.iter().zip(two.iter()).all(|(one, two)| Arc::ptr_eq(one, two)));
+    assert!(one.iter().zip(two.iter()).all(|(one, two)| Arc::ptr_eq(&one, &two)));
     session.append(raw("made/up", "{}")).unwrap();
     assert_ne!(one, session.events());
     assert!(
-        Arc::ptr_eq(one.get(0).unwrap(), session.events().get(0).unwrap()),
+        Arc::ptr_eq(&one.get(0).unwrap(), &session.events().get(0).unwrap()),
         "not copied by the append either"
     );
 }

@@ -6,7 +6,7 @@ mod support;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use cordis::{App, BoxError, Context, Scope, State, define, keys};
 use dsh_session::{
@@ -230,27 +230,21 @@ async fn creation_is_told_once_in_order_when_the_session_can_be_found() {
     let said = Said::default();
     let store = Arc::new(SessionStore::new());
     for name in ["first", "second"] {
-        let (to, at) = (said.clone(), store.clone());
+        let (to, at, ctx) = (said.clone(), store.clone(), app.root());
         app.on(CREATED)
             .run(move |session| {
                 to.say(format!("{name} {} {}", session.id(), at.is_live(session)));
                 // It is open for events by now.
                 session.append(user(name)).unwrap();
-                let again =
-                    at.enter(&Context::clone(&FROM.with(|app| app.borrow().clone().unwrap())), session);
-                to.say(format!("again {}", again.is_err()));
+                to.say(format!("again {}", at.enter(&ctx, session).is_err()));
                 Ok(())
             })
             .unwrap();
     }
-    FROM.with(|from| *from.borrow_mut() = Some(app.root()));
     let session = store.create(&app, named("a")).unwrap();
     assert_eq!(said.take(), ["first a true", "again true", "second a true", "again true"]);
     assert_eq!(session.len(), 2);
-    FROM.with(|from| *from.borrow_mut() = None);
 }
-
-thread_local! { static FROM: std::cell::RefCell<Option<Context>> = const { std::cell::RefCell::new(None) }; }
 
 // spec: session/S56, S57
 #[tokio::test]
@@ -336,6 +330,37 @@ async fn a_session_that_is_ended_while_it_is_announced_leaves_when_all_have_hear
     fiber.dispose().await;
     assert_eq!(said.take(), ["live true", "root created a", "root disposed a"]);
     assert_eq!(created.unwrap().id(), "a");
+    assert!(store.list().is_empty());
+}
+
+// spec: session/S57
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_session_that_is_ended_on_another_thread_while_it_is_announced_leaves_when_all_have_heard() {
+    let app = App::new().unwrap();
+    let said = Said::default();
+    let store = Arc::new(SessionStore::new());
+    let scope = app.scope().unwrap();
+    let (fiber, at) = (scope.fiber(), store.clone());
+    let (closed, closing) = std::sync::mpsc::channel();
+    let closing = std::sync::Mutex::new(closing);
+    app.on(CREATED)
+        .run(move |session| {
+            let (fiber, closed) = (fiber.clone(), closed.clone());
+            tokio::spawn(async move {
+                fiber.dispose().await;
+                let _ = closed.send(());
+            });
+            let early = closing.lock().unwrap().recv_timeout(Duration::from_millis(100)).is_ok();
+            // It takes events meanwhile.
+            session.append(user("a")).unwrap();
+            assert!(!early && at.is_live(session), "still live");
+            Ok(())
+        })
+        .unwrap();
+    listen(&app, "root", &said);
+    store.create(scope.context(), named("a")).unwrap();
+    scope.close().await;
+    assert_eq!(said.take(), ["root asked a", "root event a", "root created a", "root disposed a"]);
     assert!(store.list().is_empty());
 }
 

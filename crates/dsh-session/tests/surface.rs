@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use dsh_llm::Message;
 use dsh_session::{
-    AppendError, ErrorInfo, Event, NewEvent, Problem, Replacement, Session, Surface, SurfaceError, SurfaceOp,
-    ToolResult, derive_messages,
+    AppendError, ErrorInfo, Event, Events, NewEvent, Problem, Replacement, Session, Surface, SurfaceError,
+    SurfaceOp, ToolResult, derive_messages,
 };
 use support::{answer, answer_of, events, raw, refused, result, result_of, session, texts, user};
 
@@ -48,9 +48,9 @@ fn line(seq: u64, rest: &str) -> String {
 #[test]
 fn only_the_event_of_the_next_number_can_be_planned() {
     let events = said(&["a", "b", "c"]).events();
-    let none = |_: u64| None::<&Event>;
+    let none = |_: u64| None::<std::sync::Arc<Event>>;
     let mut surface = Surface::default();
-    let plan = |surface: &Surface, index: usize| surface.plan(events.get(index).unwrap(), none);
+    let plan = |surface: &Surface, index: usize| surface.plan(&events.get(index).unwrap(), none);
     assert_eq!(plan(&surface, 1), Err(SurfaceError::NotNext { expected: 0, found: 1 }));
     let first = plan(&surface, 0).unwrap();
     surface.commit(0, first);
@@ -300,7 +300,10 @@ fn a_result_takes_the_place_of_exactly_one_result_and_other_messages_of_anything
     let of = |start, end| NewEvent::tool_result(&first).unwrap().replacing(start, end).made_from([0, 1]);
     assert_eq!(wrong(&session, of(0, 0)), SurfaceError::ResultReplacesOther);
     assert_eq!(wrong(&session, of(0, 1)), SurfaceError::ResultReplacesOther);
-    session.append(user("sum").replacing(0, 1).made_from([0, 1])).unwrap();
+    session.append(NewEvent::tool_result(&first).unwrap()).unwrap();
+    let two = NewEvent::tool_result(&first).unwrap().replacing(1, 2).made_from([1, 2]);
+    assert_eq!(wrong(&session, two), SurfaceError::ResultReplacesOther);
+    session.append(user("sum").replacing(0, 2).made_from([0, 1, 2])).unwrap();
     assert_eq!(texts(&session), ["sum"]);
 }
 
@@ -310,12 +313,12 @@ fn a_plan_changes_nothing_until_it_is_committed() {
     let session = said(&["a", "b"]);
     let events = session.events();
     let mut surface = Surface::default();
-    let none = |_: u64| None::<&Event>;
+    let none = |_: u64| None::<std::sync::Arc<Event>>;
     for _ in 0..2 {
-        surface.plan(events.get(0).unwrap(), none).unwrap();
+        surface.plan(&events.get(0).unwrap(), none).unwrap();
         assert!(surface.nodes().is_empty());
     }
-    let plan = surface.plan(events.get(0).unwrap(), none).unwrap();
+    let plan = surface.plan(&events.get(0).unwrap(), none).unwrap();
     surface.commit(0, plan);
     assert_eq!(surface.nodes(), [0]);
     wrong(&session, user("x").replacing(0, 1).made_from([0]));
@@ -344,7 +347,7 @@ fn a_fold_of_a_whole_log_tells_of_every_replacement() {
     session.append(user("x").replacing(0, 1).made_from([0, 1])).unwrap();
     session.append(user("y").replacing(3, 2).made_from([2, 3])).unwrap();
     let events = session.events();
-    let (surface, replacements) = Surface::fold(events.iter().map(|event| &**event)).unwrap();
+    let (surface, replacements) = Surface::fold(&events).unwrap();
     assert_eq!((surface.nodes(), surface.replace_generation()), (&[4][..], 2));
     assert_eq!(
         replacements,
@@ -365,12 +368,12 @@ fn a_fold_of_a_part_begins_where_the_part_does_and_replaces_nothing_before_it() 
     let session = said(&["a", "b", "c"]);
     session.append(user("B").replacing(1, 1).made_from([1])).unwrap();
     let events = session.events();
-    let from = |index| events.from(index).map(|event| &**event).collect::<Vec<_>>();
-    let (surface, _) = Surface::fold(from(1).into_iter()).unwrap();
+    let from = |index| events.from(index).collect::<Events>();
+    let (surface, _) = Surface::fold(&from(1)).unwrap();
     assert_eq!(surface.nodes(), [3, 2]);
-    let error = Surface::fold(from(2).into_iter()).unwrap_err();
+    let error = Surface::fold(&from(2)).unwrap_err();
     assert_eq!(error, SurfaceError::StartNotFound { start: 1 });
-    let rest: Vec<_> = events.from(1).cloned().collect();
+    let rest = from(1);
     assert_eq!(derive_messages(&rest).unwrap().iter().map(|it| it.text()).collect::<Vec<_>>(), ["B", "c"]);
 }
 
@@ -381,7 +384,7 @@ fn an_event_says_whether_it_was_appended_or_took_the_place_of_others() {
     session.append(user("b").replacing(0, 0).made_from([0])).unwrap();
     session.append(raw("made/up", "{}")).unwrap();
     let of =
-        |event: &Arc<Event>| (event.is_surface(), event.is_surface_append(), event.is_surface_replacement());
+        |event: Arc<Event>| (event.is_surface(), event.is_surface_append(), event.is_surface_replacement());
     assert_eq!(
         session.events().iter().map(of).collect::<Vec<_>>(),
         [(true, true, false), (true, false, true), (false, false, false)]

@@ -10,7 +10,7 @@ use support::{events, refused};
 
 fn calls(lines: &[String]) -> Vec<LoggedCall> {
     let lines: Vec<_> = lines.iter().map(String::as_str).collect();
-    tool_calls(&events(&lines)).unwrap()
+    tool_calls(&events(&lines).into_iter().collect()).unwrap()
 }
 
 fn texts(lines: &[String]) -> Vec<Option<String>> {
@@ -56,9 +56,10 @@ fn an_id_used_twice_is_told_apart_by_the_named_source() {
 
 #[test]
 fn a_result_that_was_put_in_the_place_of_another_does_not_count() {
-    let replace = r#""surfaceOp":{"op":"replace","start":1,"end":1},"sourceEventSeqs":[1]"#;
-    let later = result(2, "c", "cut", replace).replace(r#""id":"m2""#, r#""id":"m1""#);
-    assert_eq!(texts(&[call(0, "c"), result(1, "c", "whole", APPEND), later]), [Some("whole".to_owned())]);
+    let replace = r#""surfaceOp":{"op":"replace","start":2,"end":2},"sourceEventSeqs":[2]"#;
+    let later = result(3, "c", "cut", replace).replace(r#""id":"m3""#, r#""id":"m2""#);
+    let lines = [call(0, "c"), call(1, "c"), result(2, "c", "whole", APPEND), later];
+    assert_eq!(texts(&lines), [None, Some("whole".to_owned())], "nor for another call that waits");
 }
 
 #[test]
@@ -90,7 +91,7 @@ fn a_malformed_call_is_named() {
         (call(0, "c").replace(r#""{not json""#, "{}"), "invalid type"),
         (r#"{"type":"tool/call","seq":0,"time":1,"data":[1,1,"c","bash",""]}"#.to_owned(), "object"),
     ] {
-        let error = tool_calls(&events(&[&line])).expect_err(&line);
+        let error = tool_calls(&events(&[&line]).into_iter().collect()).expect_err(&line);
         assert_eq!((error.kind.as_str(), error.seq), ("tool/call", 0));
         assert!(error.to_string().contains(name), "{error} should name {name}");
     }

@@ -42,18 +42,21 @@ struct Parts {
     arguments: Arc<Value>,
     scope: Option<ScopeKey>,
     caller: CancellationToken,
+    /// The id of the call whose body made this one.
+    parent: Option<String>,
 }
 
 impl ToolCall {
     /// Reads the arguments. The call is given in any case, because even a refused one is told to `tools/result`.
-    pub(crate) fn new(request: CallRequest) -> (Self, Result<(), ArgumentsError>) {
+    pub(crate) fn new(request: CallRequest, parent: Option<&str>) -> (Self, Result<(), ArgumentsError>) {
         let CallRequest { id, name, arguments: raw, scope, cancellation: caller } = request;
         let (arguments, read) = match parse_arguments(&raw) {
             Ok(arguments) => (arguments, Ok(())),
             Err(error) => (Value::Null, Err(error)),
         };
         let cancellation = caller.clone();
-        let parts = Parts { id, name, raw, arguments: Arc::new(arguments), scope, caller };
+        let parent = parent.map(str::to_owned);
+        let parts = Parts { id, name, raw, arguments: Arc::new(arguments), scope, caller, parent };
         (Self { parts: Arc::new(parts), cancellation }, read)
     }
 
@@ -100,6 +103,12 @@ impl ToolCall {
     #[must_use]
     pub fn scope(&self) -> Option<&ScopeKey> {
         self.parts.scope.as_ref()
+    }
+
+    /// The id of the call whose body made this one; none for a call that a model asked for.
+    #[must_use]
+    pub fn parent_id(&self) -> Option<&str> {
+        self.parts.parent.as_deref()
     }
 
     /// Cancelled when the caller or a listener no longer wants the result.

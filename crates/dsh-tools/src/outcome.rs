@@ -97,7 +97,9 @@ impl ToolOutcome {
         Self::failed("tool call aborted", Some(ErrorInfo::ABORTED))
     }
 
-    pub(crate) fn aborted_before_dispatch() -> Self {
+    /// The call was cancelled before the tool ran: what a policy gives that waited meanwhile.
+    #[must_use]
+    pub fn aborted_before_dispatch() -> Self {
         Self::failed("tool call aborted before dispatch", Some(ErrorInfo::ABORTED_BEFORE_DISPATCH))
     }
 }

@@ -15,9 +15,15 @@ use crate::registry::Registry;
 use crate::settled::Settled;
 
 /// Executes one call: read the arguments, ask policies and guards, run the body, let policies look at the outcome,
-/// tell it. Never fails for what a tool, a guard or a listener does; that becomes the outcome.
-pub(crate) async fn execute(registry: &Arc<Registry>, ctx: &Context, request: CallRequest) -> ToolOutcome {
-    let (call, read) = ToolCall::new(request);
+/// tell it. Never fails for what a tool, a guard or a listener does; that becomes the outcome. `parent` is the call whose
+/// body makes this one.
+pub(crate) async fn execute(
+    registry: &Arc<Registry>,
+    ctx: &Context,
+    request: CallRequest,
+    parent: Option<&str>,
+) -> ToolOutcome {
+    let (call, read) = ToolCall::new(request, parent);
     let settled = match read {
         Err(error) => {
             let message = format!("invalid arguments: {error}");

@@ -10,7 +10,7 @@ use crate::config::Config;
 use crate::outcome::ToolOutcome;
 use crate::pipeline;
 use crate::registry::{RegisterError, Registry};
-use crate::tool::{Tool, ToolSpec};
+use crate::tool::{Tool, ToolRun, ToolSpec};
 
 /// The tools that agents can call, the guards of their calls, and the one path on which calls are executed.
 ///
@@ -89,6 +89,20 @@ impl ToolRuntime {
     /// # }
     /// ```
     pub async fn execute(&self, ctx: &Context, request: CallRequest) -> ToolOutcome {
-        pipeline::execute(&self.registry, ctx, request).await
+        pipeline::execute(&self.registry, ctx, request, None).await
+    }
+
+    /// Executes a call that the body of another one makes. It goes the same way, policies and guards included; only
+    /// [`ToolCall::parent_id`] tells it from a call that a model asked for. That `run` is at hand is the proof of it.
+    ///
+    /// # Cancel safety
+    /// As [`execute`](Self::execute).
+    pub async fn execute_nested(
+        &self,
+        ctx: &Context,
+        run: &ToolRun<'_>,
+        request: CallRequest,
+    ) -> ToolOutcome {
+        pipeline::execute(&self.registry, ctx, request, Some(run.call_id())).await
     }
 }

@@ -1,13 +1,15 @@
 //! What the tests of the store share.
 #![allow(dead_code, reason = "each test uses a part")]
 
+pub(crate) mod faulty;
+
 use std::fs;
 use std::io::{Cursor, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use dsh_session::{
-    Event, List, Opened, SessionHeader, SessionLog, Storage as _, StorageError, Stored, closers,
+    Event, Events, Opened, SessionHeader, SessionLog, Storage as _, StorageError, Stored, closers,
 };
 use dsh_session_jsonl::{Compression, Config, Fsync, JsonlStorage};
 use serde_json::Value;
@@ -36,7 +38,7 @@ pub(crate) fn quick(root: &Path, compression: Compression) -> JsonlStorage {
 
 /// The events of these lines, numbered from 0.
 pub(crate) fn events(lines: &[String]) -> Vec<Arc<Event>> {
-    SessionLog::parse(format!("{HEADER}\n{}", text(lines)).as_bytes()).unwrap().events
+    SessionLog::parse(format!("{HEADER}\n{}", text(lines)).as_bytes()).unwrap().events.to_vec()
 }
 
 pub(crate) fn text(lines: &[String]) -> String {
@@ -120,8 +122,7 @@ pub(crate) fn frames(file: &[u8]) -> Vec<String> {
 /// Takes a session, repairs and closes it, and gives what is stored then.
 pub(crate) fn repaired(store: &JsonlStorage, id: &str) -> Result<Option<Stored>, StorageError> {
     let Some(Opened { stored, mut writer }) = store.open(id)? else { return Ok(None) };
-    let list: List<Arc<Event>> = stored.events.iter().cloned().collect();
-    writer.repair(&closers(&list))?;
+    writer.repair(&closers(&stored.events))?;
     store.read(id)
 }
 
@@ -130,8 +131,8 @@ pub(crate) fn object(event: &Event) -> Value {
     serde_json::from_str(&event.to_line()).unwrap()
 }
 
-pub(crate) fn kinds(events: &[Arc<Event>]) -> Vec<&str> {
-    events.iter().map(|event| event.kind()).collect()
+pub(crate) fn kinds(events: &Events) -> Vec<String> {
+    events.iter().map(|event| event.kind().to_owned()).collect()
 }
 
 pub(crate) fn message(error: &dyn std::error::Error) -> String {

@@ -57,7 +57,7 @@ fn prepare(inner: &Arc<Inner>, turn: &mut Turn) -> Result<Preparation, PersistEr
         return Err(PersistError::NotFound { id });
     }
     let make = |stored: &StoredSession| {
-        let seed = Seed::new(stored.events.clone());
+        let seed = Seed::from(stored.events.clone());
         Session::new(stored.header.clone(), Some(seed))
             .map_err(|source| PersistError::Seed { id: id.clone(), source })
     };

@@ -118,11 +118,7 @@ pub(crate) fn log(id: &str, texts: &[&str]) -> (SessionHeader, Vec<Arc<Event>>) 
 
 /// A session to be created from events.
 pub(crate) fn seeded(id: &str, events: Vec<Arc<Event>>) -> CreateSession {
-    CreateSession {
-        id: Some(id.to_owned()),
-        seed: Some(Seed::new(events.into_iter().collect())),
-        ..CreateSession::default()
-    }
+    CreateSession { id: Some(id.to_owned()), seed: Some(Seed::new(events)), ..CreateSession::default() }
 }
 
 /// The texts of the notes among events.

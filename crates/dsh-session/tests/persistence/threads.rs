@@ -78,7 +78,7 @@ async fn an_id_that_is_used_again_and_again_at_once_keeps_one_log_without_a_gap(
     for round in 0..1_000 {
         let options = CreateSession {
             id: Some("s".to_owned()),
-            seed: (round > 0).then(|| Seed::new(std::mem::take(&mut events).into_iter().collect())),
+            seed: (round > 0).then(|| Seed::new(std::mem::take(&mut events))),
             ..CreateSession::default()
         };
         let (session, effect) = host.live_with(options);

@@ -46,7 +46,7 @@ pub(crate) fn read(lines: &[&str]) -> Result<SessionLog, ReadError> {
 pub(crate) fn events(lines: &[&str]) -> Vec<Arc<Event>> {
     let log = read(lines).unwrap();
     assert_eq!(log.torn, None);
-    log.events
+    log.events.to_vec()
 }
 
 /// Why a log of these lines is refused, and at which line.

@@ -24,7 +24,7 @@ pub(crate) fn fork(place: &Place, args: &SessionForkArgs) -> Result<Exit, Failur
     header.parent_session = Some(parent.header.id);
     header.seed_length = Some(inherited.len() as u64);
     let count = inherited.len();
-    let child = Session::new(header, Some(Seed::new(inherited)))
+    let child = Session::new(header, Some(Seed::from(inherited)))
         .map_err(|error| Failure::bad_input(anyhow!(error)))?;
     let events: Vec<_> = child.events().iter().collect();
     drop(storage.create(child.header(), &events).map_err(unreadable)?);
