@@ -133,7 +133,7 @@ async function all({ store }) {
     done.push(id)
     return store.create(id, { ...options, meta: { createdAt: 1_700_000_000_000, ...options.meta } })
   }
-  await core(store, create('core', { meta: { cwd: '/work/näme 1' } }), 'c')
+  await core(store, create('core', { meta: { cwd: '/srv/näme 1' } }), 'c')
 
   const open = create('open-turn')
   await core(store, open, 'o')
@@ -162,7 +162,7 @@ async function all({ store }) {
 
 // Turns like those of an agent: mostly chunks, four batches to a turn.
 async function bulk({ store }) {
-  const session = store.create('bulk', { meta: { createdAt: 1_700_000_000_000, cwd: '/work' } })
+  const session = store.create('bulk', { meta: { createdAt: 1_700_000_000_000, cwd: '/srv' } })
   for (let turn = 1; session.seq < events; turn++) {
     const at = { turn, step: 1 }
     session.append('turn/start', { turn })
