@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use dsh_session::WriteOptions;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +25,15 @@ pub struct Config {
     /// The most bytes of text that one log may hold, unpacked; a longer one is not read. 4 GiB unless it is said.
     #[serde(default = "four_gib")]
     pub max_log_bytes: u64,
+    /// How long an event of a live session may wait for others before it is written, in milliseconds, 1 to 2147483647; 200
+    /// unless it is said.
+    #[serde(default = "delay_ms")]
+    #[schemars(range(min = 1, max = 2_147_483_647))]
+    pub write_batch_max_delay_ms: u32,
+    /// How many sessions that were read are kept in memory, to be looked at again; at least 1, 5 unless it is said.
+    #[serde(default = "cache_size")]
+    #[schemars(range(min = 1))]
+    pub prepared_session_cache_size: usize,
 }
 
 /// How logs are written.
@@ -58,7 +68,15 @@ impl Config {
             compression: Compression::default(),
             fsync: Fsync::default(),
             max_log_bytes: four_gib(),
+            write_batch_max_delay_ms: delay_ms(),
+            prepared_session_cache_size: cache_size(),
         }
+    }
+
+    /// How live sessions are written to it.
+    #[must_use]
+    pub fn write_options(&self) -> WriteOptions {
+        WriteOptions::new(self.write_batch_max_delay_ms, self.prepared_session_cache_size)
     }
 }
 
@@ -94,4 +112,12 @@ fn yes() -> bool {
 
 fn four_gib() -> u64 {
     4 << 30
+}
+
+fn delay_ms() -> u32 {
+    WriteOptions::default().write_batch_max_delay_ms
+}
+
+fn cache_size() -> usize {
+    WriteOptions::default().prepared_session_cache_size
 }

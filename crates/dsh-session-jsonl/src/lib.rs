@@ -19,6 +19,7 @@ mod legacy;
 mod lock;
 mod lookup;
 mod path;
+mod plugin;
 mod reader;
 mod repair;
 mod revision;
@@ -27,5 +28,8 @@ mod writer;
 
 pub use config::{Compression, Config, Fsync};
 pub use path::{PathError, project_folder, session_folder};
+pub use plugin::plugin;
 pub use reader::{Decoded, Torn, Unpacked, decode, unpack};
 pub use storage::JsonlStorage;
+
+cordis::catalog!(plugin);

@@ -1,6 +1,6 @@
 //! Where the database is, and how it is written.
 
-use dsh_session::StorageError;
+use dsh_session::{StorageError, WriteOptions};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -25,6 +25,14 @@ pub struct Config {
     /// Whether runs of streamed pieces share a row. Both forms are read in any case.
     #[serde(default = "defaults::pack_chunks")]
     pub pack_chunks: bool,
+    /// How long an event of a live session may wait for others before it is written, in milliseconds.
+    #[serde(default = "defaults::delay_ms")]
+    #[schemars(range(min = 1, max = 2_147_483_647))]
+    pub write_batch_max_delay_ms: u32,
+    /// How many sessions that were read are kept in memory, to be looked at again.
+    #[serde(default = "defaults::cache_size")]
+    #[schemars(range(min = 1))]
+    pub prepared_session_cache_size: usize,
 }
 
 /// How SQLite keeps a transaction whole.
@@ -50,6 +58,14 @@ mod defaults {
     pub(super) fn pack_chunks() -> bool {
         true
     }
+
+    pub(super) fn delay_ms() -> u32 {
+        dsh_session::WriteOptions::default().write_batch_max_delay_ms
+    }
+
+    pub(super) fn cache_size() -> usize {
+        dsh_session::WriteOptions::default().prepared_session_cache_size
+    }
 }
 
 impl JournalMode {
@@ -73,7 +89,15 @@ impl Config {
             journal_mode: JournalMode::default(),
             busy_timeout_ms: defaults::busy_timeout_ms(),
             pack_chunks: defaults::pack_chunks(),
+            write_batch_max_delay_ms: defaults::delay_ms(),
+            prepared_session_cache_size: defaults::cache_size(),
         }
+    }
+
+    /// How live sessions are written to it.
+    #[must_use]
+    pub fn write_options(&self) -> WriteOptions {
+        WriteOptions::new(self.write_batch_max_delay_ms, self.prepared_session_cache_size)
     }
 
     pub(crate) fn check(&self) -> Result<(), StorageError> {

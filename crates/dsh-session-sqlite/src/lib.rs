@@ -19,6 +19,7 @@ mod database;
 mod event_row;
 mod header_row;
 mod place;
+mod plugin;
 mod scan;
 mod schema;
 mod sources;
@@ -26,4 +27,7 @@ mod store;
 mod writer;
 
 pub use config::{Config, JournalMode};
+pub use plugin::plugin;
 pub use store::SqliteStore;
+
+cordis::catalog!(plugin);

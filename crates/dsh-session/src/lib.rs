@@ -78,3 +78,5 @@ pub use stored::{EventParts, event_from_parts, unpack_row};
 pub use surface::{Plan, Replacement, Surface, SurfaceOp, is_surface_type};
 pub use text::JsonText;
 pub use vocabulary::is_known;
+
+cordis::catalog!(plugin);

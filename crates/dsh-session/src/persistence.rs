@@ -62,6 +62,12 @@ impl Default for WriteOptions {
 }
 
 impl WriteOptions {
+    /// The options with these values, unchecked.
+    #[must_use]
+    pub fn new(write_batch_max_delay_ms: u32, prepared_session_cache_size: usize) -> Self {
+        Self { write_batch_max_delay_ms, prepared_session_cache_size }
+    }
+
     /// Checks the bounds.
     ///
     /// # Errors

@@ -8,6 +8,14 @@ use cordis::catalog::{self, DynPlugin};
 use serde_json::{Value, json};
 
 // Each plugin registers itself in the catalogue; naming its crate is what links it.
+use dsh_checkpoint_policy as _;
+use dsh_session as _;
+use dsh_session_invariants as _;
+use dsh_session_jsonl as _;
+use dsh_session_projection as _;
+#[cfg(feature = "sqlite")]
+use dsh_session_sqlite as _;
+use dsh_session_title as _;
 use dsh_tool_bash as _;
 use dsh_tool_fs as _;
 use dsh_tools as _;
