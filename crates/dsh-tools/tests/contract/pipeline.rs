@@ -127,7 +127,7 @@ async fn arguments_are_checked_against_the_parameters() {
         ("[1]", "\"arguments\" must be an object"),
         (r#"{"text":1}"#, "\"text\" must be a string"),
         (r#"{"mode":"c"}"#, "\"mode\" must be one of [\"a\",\"b\"]"),
-        (r#"{"text":null,"count":1.5}"#, "\"count\" must be an integer; \"text\" must be a string"),
+        (r#"{"text":null,"count":1.5}"#, "\"text\" must be a string; \"count\" must be an integer"),
     ] {
         let outcome = fixture.call("probe", arguments).await;
         assert_eq!(outcome.content, format!("Error: invalid arguments: {expected}"));

@@ -6,7 +6,7 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
-use dsh_session::SessionLog;
+use dsh_session::{Problem, SessionLog};
 
 use crate::exit::{Failure, say};
 use crate::visible::visible;
@@ -50,11 +50,17 @@ impl Source {
             let problem = visible(&error.problem.to_string());
             Failure::bad_input(anyhow!("{self}: line {}: {problem}", error.line))
         })?;
-        if let Some(torn) = &log.torn {
-            say(format_args!(
+        match &log.torn {
+            None => {}
+            // Cut while it was written: it was never part of the log.
+            Some(torn) if torn.problem == Problem::Unended => say(format_args!(
                 "{self}: line {}: the last line is cut off after {} bytes and was left out",
                 torn.line, torn.bytes
-            ));
+            )),
+            Some(torn) => {
+                let problem = visible(&torn.problem.to_string());
+                return Err(Failure::bad_input(anyhow!("{self}: line {}: {problem}", torn.line)));
+            }
         }
         Ok(log)
     }

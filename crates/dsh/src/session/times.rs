@@ -1,23 +1,18 @@
 //! Times as people read them.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, UNIX_EPOCH};
 
-/// `2026-01-31 12:30:05`, in UTC.
+/// The last moment of the year 9999, after which a date has more digits.
+const MAX_MS: u64 = 253_402_300_799_999;
+
+/// `2026-01-31 12:30:05`, in UTC; the number itself where it is no date that people know.
 pub(crate) fn moment(ms: i64) -> String {
-    let size = Duration::from_millis(ms.unsigned_abs());
-    let time = if ms < 0 { UNIX_EPOCH.checked_sub(size) } else { UNIX_EPOCH.checked_add(size) };
-    match time.map(text) {
-        Some(text) => text,
-        None => format!("{ms} ms"),
-    }
-}
-
-fn text(time: SystemTime) -> String {
-    // Formatting fails for years that have more than four digits.
-    let mut text = String::new();
-    match std::fmt::write(&mut text, format_args!("{}", humantime::format_rfc3339_seconds(time))) {
-        Ok(()) => text.replace('T', " ").replace('Z', ""),
-        Err(_) => "a time that is no date".to_owned(),
+    match u64::try_from(ms) {
+        Ok(since) if since <= MAX_MS => {
+            let time = UNIX_EPOCH + Duration::from_millis(since);
+            humantime::format_rfc3339_seconds(time).to_string().replace('T', " ").replace('Z', "")
+        }
+        _ => format!("{ms} ms"),
     }
 }
 

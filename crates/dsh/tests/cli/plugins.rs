@@ -14,19 +14,43 @@ fn listed() -> Vec<Value> {
 fn every_plugin_that_is_compiled_in_is_listed() {
     let plugins = listed();
     let names: Vec<&str> = plugins.iter().map(|plugin| plugin["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["deny-tools", "tool-bash", "tool-fs", "tools"]);
+    assert_eq!(
+        names,
+        [
+            "checkpoint-policy",
+            "deny-tools",
+            "session",
+            "session-invariants",
+            "session-persistence-jsonl",
+            "session-persistence-sqlite",
+            "session-projection",
+            "session-title",
+            "tool-bash",
+            "tool-fs",
+            "tools"
+        ]
+    );
 }
 
 #[test]
 fn a_plugin_tells_what_it_needs_provides_and_takes() {
     for plugin in listed() {
-        assert_eq!(plugin["schema"]["type"], "object", "{plugin}");
+        // One without a configuration takes nothing.
+        let takes = plugin["schema"]["type"].as_str().unwrap();
+        assert!(matches!(takes, "object" | "null"), "{plugin}");
         let (needs, provides) = (&plugin["needs"], &plugin["provides"]);
         match plugin["name"].as_str().unwrap() {
             "tools" => assert_eq!(
                 (needs.to_string(), provides.to_string()),
                 ("[]".to_owned(), "[\"tools\"]".to_owned())
             ),
+            "session" => assert_eq!(
+                (needs.to_string(), provides.to_string()),
+                ("[]".to_owned(), "[\"sessions\"]".to_owned())
+            ),
+            name if name.contains("session") || name == "checkpoint-policy" => {
+                assert_eq!((&needs[0]["name"], &needs[0]["optional"]), (&"sessions".into(), &false.into()));
+            }
             _ => assert_eq!((&needs[0]["name"], &needs[0]["optional"]), (&"tools".into(), &false.into())),
         }
     }
