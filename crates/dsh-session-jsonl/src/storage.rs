@@ -210,20 +210,20 @@ impl Storage for JsonlStorage {
         let mut listed = Vec::new();
         let mut logs = HashMap::new();
         for log in root.all()? {
-            let failed = |error: io::Error| StorageError::io(format!("read `{}`", log.display()), error);
-            let mut file = match self.disk.open(&log, Access::Read) {
-                Ok(file) => file,
-                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                Err(error) => return Err(failed(error)),
-            };
-            let stat = file.stat().map_err(failed)?;
-            if let Some(header) = read_header(&mut *file, &log, self.config.compression)? {
-                root.check_place(&log, &header)?;
-                if let Some(first) = logs.insert(header.id.clone(), log.clone()) {
-                    return Err(lookup::stored_twice(&header.id, &first, &log));
+            let found = match self.list_one(&root, &log) {
+                Ok(found) => found,
+                Err(error) => {
+                    // One log that is out of place does not hide the others.
+                    left_out(&log, &error);
+                    continue;
                 }
-                listed.push(Listed { header, revision: revision::of(&stat) });
+            };
+            let Some(one) = found else { continue };
+            if let Some(first) = logs.insert(one.header.id.clone(), log.clone()) {
+                left_out(&log, &lookup::stored_twice(&one.header.id, &first, &log));
+                continue;
             }
+            listed.push(one);
         }
         Ok(listed)
     }
@@ -268,4 +268,29 @@ fn read_all(file: &mut dyn DiskFile, length: u64) -> io::Result<Vec<u8>> {
     }
     bytes.truncate(at);
     Ok(bytes)
+}
+
+impl JsonlStorage {
+    /// The session of a log that was found; none if it has no whole header.
+    fn list_one(&self, root: &Root<'_>, log: &Path) -> Result<Option<Listed>, StorageError> {
+        let failed = |error: io::Error| StorageError::io(format!("read `{}`", log.display()), error);
+        let mut file = match self.disk.open(log, Access::Read) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(failed(error)),
+        };
+        let stat = file.stat().map_err(failed)?;
+        let Some(header) = read_header(&mut *file, log, self.config.compression)? else {
+            let log = log.display().to_string();
+            tracing::warn!(log, "a log without a whole header is left out of the list");
+            return Ok(None);
+        };
+        root.check_place(log, &header)?;
+        Ok(Some(Listed { header, revision: revision::of(&stat) }))
+    }
+}
+
+fn left_out(log: &Path, error: &StorageError) {
+    let log = log.display().to_string();
+    tracing::warn!(log, error = error as &dyn std::error::Error, "a session is left out of the list");
 }

@@ -25,8 +25,8 @@ fn everything_but_the_root_has_a_default() {
 // spec: session/S89
 #[test]
 fn settings_are_named_as_the_reference_names_them_and_checked() {
-    let config =
-        json!({"root": "/r", "packChunks": false, "compression": "none", "fsync": "never", "maxLogBytes": 5});
+    let config = json!({"root": "/r", "packChunks": false, "compression": "none", "fsync": "never", "maxLogBytes": 5,
+            "writeBatchMaxDelayMs": 7, "preparedSessionCacheSize": 9});
     let read: Config = serde_json::from_value(config.clone()).unwrap();
     assert_eq!(read.compression, Compression::None);
     assert!(!read.pack_chunks);

@@ -1,5 +1,7 @@
 //! A log looked at line by line, for people: everything that is wrong with it, not only the first thing.
 
+use std::borrow::Cow;
+
 use crate::closers::closers;
 use crate::error::{Problem, ReadError};
 use crate::events::Events;
@@ -78,7 +80,13 @@ impl Checkup {
             verdict: Verdict::Damaged,
         };
         checkup.look(bytes);
-        checkup.verdict = match SessionLog::parse_framed(bytes, whole) {
+        // Stores read a byte that is no text as U+FFFD.
+        let readable = String::from_utf8_lossy(bytes);
+        let whole = match &readable {
+            Cow::Borrowed(_) => whole,
+            Cow::Owned(_) => String::from_utf8_lossy(&bytes[..whole.min(bytes.len())]).len(),
+        };
+        checkup.verdict = match SessionLog::parse_framed(readable.as_bytes(), whole) {
             Ok(log) => {
                 checkup.events = log.events.len();
                 let closers = closers(&log.events).len();
@@ -140,8 +148,14 @@ impl Checkup {
 }
 
 fn read(reader: &Reader<'_>, line: &Line, next: u64) -> Result<Parsed, Problem> {
-    let range = reader.range(line)?;
-    if line.ended { line::parse(reader.text(), range, next) } else { Err(Problem::Unended) }
+    // By itself: a byte that is no text spoils its own line only.
+    let bytes = reader.bytes(line);
+    let text =
+        std::str::from_utf8(bytes).map_err(|error| Problem::NotUtf8 { column: error.valid_up_to() + 1 })?;
+    if !text.trim_start().starts_with('{') {
+        return Err(Problem::NotJson { reason: "a line starts with `{`".to_owned() });
+    }
+    if line.ended { line::parse(&text.into(), 0..text.len(), next) } else { Err(Problem::Unended) }
 }
 
 fn length(parsed: &Parsed) -> u64 {

@@ -72,7 +72,10 @@ impl Open {
             AssistantMessage::TYPE => {
                 let blocks = event.message().map(|message| message.content.as_slice()).unwrap_or_default();
                 for block in blocks {
-                    if let ContentBlock::ToolCall { id, .. } = block {
+                    // A call without an id cannot be answered: a result names its call.
+                    if let ContentBlock::ToolCall { id, .. } = block
+                        && !id.is_empty()
+                    {
                         self.calls.retain(|call| call.id != *id);
                         self.calls.push(Call { id: id.clone(), started: None });
                     }

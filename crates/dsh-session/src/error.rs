@@ -271,6 +271,15 @@ pub enum AppendError {
         /// The session.
         session: String,
     },
+    /// The caller observes another session, and cannot wait until whoever appends to this one is done.
+    #[error(
+        "session `{session}` is being appended to elsewhere, and an observer of another session cannot wait for that; \
+         do it later, from a task"
+    )]
+    Contended {
+        /// The session.
+        session: String,
+    },
     /// The event cannot be part of the conversation as it says.
     #[error("session `{session}`: `{kind}` cannot be added")]
     Surface {

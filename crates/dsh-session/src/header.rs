@@ -122,11 +122,15 @@ impl SessionHeader {
         if probe.kind.map(RawValue::get) != Some("\"session\"") {
             return Err(Problem::NotAHeader);
         }
-        match probe.version.map(|version| version.get().parse::<i64>()) {
-            Some(Ok(FORMAT_VERSION)) => {}
-            Some(Ok(found)) => return Err(Problem::UnsupportedVersion { found, supported: FORMAT_VERSION }),
-            Some(Err(_)) => return Err(bad("`version` must be a whole number")),
-            None => return Err(bad("`version` is missing")),
+        let version = probe.version.ok_or_else(|| bad("`version` is missing"))?.get();
+        match version.parse::<f64>() {
+            Ok(0.0) => {}
+            Ok(number) => {
+                // Rounded away from 0, so that what is none of ours does not look like it.
+                let found = if number < 0.0 { number.floor() } else { number.ceil() } as i64;
+                return Err(Problem::UnsupportedVersion { found, supported: FORMAT_VERSION });
+            }
+            Err(_) => return Err(bad("`version` must be a whole number")),
         }
         let raw: Raw = object(line).map_err(|error| bad(reason(&error)))?;
         Self::from_raw(raw).map_err(bad)

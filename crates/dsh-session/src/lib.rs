@@ -58,6 +58,8 @@ pub use events::{Events, Iter};
 pub use fold::derive_messages;
 pub use fork::{ForkError, prefix as fork_prefix};
 pub use header::{FORMAT_VERSION, Origin, SessionHeader};
+#[doc(hidden)]
+pub use inventory;
 pub use keys::{APPENDING, CREATED, DISPOSED, EVENT, FLUSH, PERSISTENCE, SESSIONS};
 pub use list::List;
 pub use log::{SessionLog, TornTail};
@@ -77,6 +79,8 @@ pub use store::{CreateError, CreateSession, FlushError, SessionStore};
 pub use stored::{EventParts, event_from_parts, unpack_row};
 pub use surface::{Plan, Replacement, Surface, SurfaceOp, is_surface_type};
 pub use text::JsonText;
+#[doc(hidden)]
+pub use vocabulary::EventType;
 pub use vocabulary::is_known;
 
 cordis::catalog!(plugin);

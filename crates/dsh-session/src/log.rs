@@ -96,8 +96,8 @@ impl<'b> Reader<'b> {
         Self { bytes, whole, text: text.into(), cut }
     }
 
-    pub(crate) fn text(&self) -> &Arc<str> {
-        &self.text
+    pub(crate) fn bytes(&self, line: &Line) -> &'b [u8] {
+        self.bytes.get(line.range.clone()).unwrap_or_default()
     }
 
     pub(crate) fn part(&self, range: Range<usize>) -> &str {

@@ -1,8 +1,10 @@
 //! The border between Rust values and JSON that every reader of the format keeps exact.
 
+use std::borrow::Cow;
+use std::io;
+
 use serde::Serialize;
 use serde_json::ser::{CompactFormatter, Formatter};
-use std::io;
 
 use crate::error::NotLossless;
 use crate::finite::Finite;
@@ -25,7 +27,15 @@ pub(crate) fn checked(kind: &str, text: &str) -> Result<JsonText, NotLossless> {
     let raw: &serde_json::value::RawValue =
         serde_json::from_str(text).map_err(|error| wrong(reason(&error)))?;
     check_numbers(raw.get()).map_err(wrong)?;
-    Ok(JsonText::own(raw.get()))
+    Ok(JsonText::own(on_one_line(raw.get()).as_ref()))
+}
+
+/// JSON text without line breaks, which a log of lines could not hold. Only white space between values can have them.
+pub(crate) fn on_one_line(text: &str) -> Cow<'_, str> {
+    if !text.contains(['\n', '\r']) {
+        return text.into();
+    }
+    text.chars().filter(|character| !matches!(character, '\n' | '\r')).collect::<String>().into()
 }
 
 /// Looks at the numbers of a text that is known to be JSON, from left to right and without a stack.
@@ -138,6 +148,6 @@ impl Formatter for Exact {
         fragment: &str,
     ) -> io::Result<()> {
         check_numbers(fragment).or_else(refused)?;
-        CompactFormatter.write_raw_fragment(writer, fragment)
+        CompactFormatter.write_raw_fragment(writer, &on_one_line(fragment))
     }
 }

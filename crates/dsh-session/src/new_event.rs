@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use dsh_llm::Message;
+use dsh_llm::{ContentBlock, Message, Source};
 
 use crate::error::NotLossless;
 use crate::event::kind_of;
@@ -52,6 +52,13 @@ impl NewEvent {
         if packed::row_kind(&kind).is_some() {
             return Err(wrong("packed rows have this name".to_owned()));
         }
+        if kind.is_empty() {
+            return Err(wrong("an event has a type".to_owned()));
+        }
+        // What was given up is refused by the append.
+        if seed::refuse_legacy(&kind, data.get()).is_ok() {
+            seed::check_header(&kind, data.get()).map_err(wrong)?;
+        }
         let message = seed::message_of(&kind, data.get()).map_err(wrong)?;
         Ok(Self { kind, data, surface: None, sources: None, message })
     }
@@ -80,12 +87,20 @@ impl NewEvent {
     /// See [`NewEvent::new`].
     pub fn tool_result(result: &ToolResult) -> Result<Self, NotLossless> {
         let data = lossless::text(ToolResult::TYPE, result)?;
+        if result.meta.is_some() {
+            let wrong = |reason| NotLossless { kind: ToolResult::TYPE.to_owned(), reason };
+            ToolResult::read(data.get()).map_err(wrong)?;
+        }
         Self::said(ToolResult::TYPE, data, result.message.clone())
     }
 
     fn said(kind: &'static str, data: JsonText, message: Arc<Message>) -> Result<Self, NotLossless> {
-        seed::check_message(kind, &message)
-            .map_err(|reason| NotLossless { kind: kind.to_owned(), reason })?;
+        let wrong = |reason| NotLossless { kind: kind.to_owned(), reason };
+        seed::check_message(kind, &message).map_err(wrong)?;
+        if holds_json(&message) {
+            // What types do not check, the reader will.
+            seed::message_of(kind, data.get()).map_err(wrong)?;
+        }
         let surface = Some(SurfaceOp::Append);
         Ok(Self { kind: Cow::Borrowed(kind), data, surface, sources: None, message: Some(message) })
     }
@@ -110,4 +125,24 @@ impl NewEvent {
         self.sources = Some(sources.into());
         self
     }
+}
+
+/// Whether a part of a message is JSON of any form.
+fn holds_json(message: &Message) -> bool {
+    let source = match &message.source {
+        Source::Model { replay_state, .. } => replay_state.is_some(),
+        Source::Other(_) => true,
+        _ => false,
+    };
+    let is_plain = |block: &ContentBlock| {
+        matches!(
+            block,
+            ContentBlock::Text { .. } | ContentBlock::Reasoning { .. } | ContentBlock::ToolCall { .. }
+        )
+    };
+    let plain = |block: &ContentBlock| match block {
+        ContentBlock::ToolResult { content, .. } => content.iter().all(is_plain),
+        block => is_plain(block),
+    };
+    source || !message.content.iter().all(plain)
 }

@@ -120,7 +120,8 @@ pub(crate) fn run(kind: RowKind, seq0: u64, time0: i64, data: &str) -> Result<Ru
     if count == 0 || gaps_ms.len() != count - 1 {
         return Err(bad(format!("a packed row of {count} pieces has {} time gaps", gaps_ms.len())));
     }
-    check_safe("seq0", seq0.checked_add(count as u64)).map_err(bad)?;
+    let end = seq0.checked_add(count as u64).ok_or_else(|| bad("`seq0` is beyond 2^53 - 1"))?;
+    check_safe("seq0", Some(end)).map_err(bad)?;
     let times = times(time0, &gaps_ms)?;
     let run = Run::new(seq0, &times, head, pieces.iter().map(|piece| piece.get()));
     run.ok_or_else(|| bad("a packed row holds more than 4 GiB"))

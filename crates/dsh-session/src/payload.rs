@@ -15,7 +15,8 @@ use crate::json::{object, reason};
 
 /// The data of one event type that is not part of the conversation.
 ///
-/// An event that carries state carries the whole state after the change, never a difference.
+/// An event that carries state carries the whole state after the change, never a difference. The crate that writes the type
+/// also makes it known to readers: see [`event_type`](crate::event_type).
 ///
 /// # Examples
 /// ```
@@ -30,6 +31,9 @@ use crate::json::{object, reason};
 /// impl Payload for Mood {
 ///     const TYPE: &'static str = "weather/mood";
 /// }
+///
+/// // Without this, logs that hold one could not be read again.
+/// dsh_session::event_type!(Mood::TYPE);
 ///
 /// let session = Session::detached("s-1");
 /// let event = session.append(NewEvent::new(&Mood { mood: "sunny".into() })?)?;

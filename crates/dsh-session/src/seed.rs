@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use serde_json::value::RawValue;
+
 use dsh_llm::{Message, Role, Source};
 
 use crate::event::Event;
@@ -66,8 +68,9 @@ pub(crate) fn message_of(kind: &str, data: &str) -> Result<Option<Arc<Message>>,
     let message: Arc<Message> = match kind {
         "user/message" => object(&without_lone_surrogates(data)).map_err(read)?,
         AssistantMessage::TYPE | ToolResult::TYPE => {
-            let Holder { message } = object(&without_lone_surrogates(data)).map_err(read)?;
-            message
+            let data = without_lone_surrogates(data);
+            let Holder { message } = object(&data).map_err(read)?;
+            object(message.get()).map_err(read)?
         }
         _ => return Ok(None),
     };
@@ -96,8 +99,9 @@ pub(crate) fn check_message(kind: &str, message: &Message) -> Result<(), String>
 }
 
 #[derive(serde::Deserialize)]
-struct Holder {
-    message: Arc<Message>,
+struct Holder<'a> {
+    #[serde(borrow)]
+    message: &'a RawValue,
 }
 
 /// Checks what a request header must be to be asked with.

@@ -10,12 +10,13 @@
 //! **Lock order** turn → state.
 
 use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, OnceLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use cordis::{Context, ScopeKey};
 use dsh_llm::Message;
-use parking_lot::{Mutex, ReentrantMutex};
+use parking_lot::{Mutex, ReentrantMutex, ReentrantMutexGuard};
 
 use crate::error::{AppendError, BadHeader, SeedError, SurfaceError};
 use crate::event::Event;
@@ -36,6 +37,8 @@ pub struct Session {
     header: Arc<SessionHeader>,
     first_live: u64,
     turn: ReentrantMutex<Turn>,
+    /// A detach was asked for while somebody had the turn.
+    detach_asked: AtomicBool,
     state: Mutex<State>,
     attachment: OnceLock<Attachment>,
 }
@@ -44,8 +47,29 @@ pub struct Session {
 #[derive(Default)]
 struct Turn {
     appending: Cell<bool>,
-    /// A detach was asked for meanwhile.
-    detach: Cell<bool>,
+    announcing: Cell<bool>,
+}
+
+/// Marks that the thread is inside of the turn of a session, while it lives.
+struct Inside(());
+
+thread_local! { static INSIDE: Cell<usize> = const { Cell::new(0) }; }
+
+impl Inside {
+    fn enter() -> Self {
+        INSIDE.set(INSIDE.get() + 1);
+        Self(())
+    }
+
+    fn any() -> bool {
+        INSIDE.get() > 0
+    }
+}
+
+impl Drop for Inside {
+    fn drop(&mut self) {
+        INSIDE.set(INSIDE.get() - 1);
+    }
 }
 
 #[derive(Default)]
@@ -123,6 +147,7 @@ impl Session {
             header: Arc::new(header),
             first_live,
             turn: ReentrantMutex::default(),
+            detach_asked: AtomicBool::new(false),
             state: Mutex::new(state),
             attachment: OnceLock::new(),
         })
@@ -207,19 +232,29 @@ impl Session {
     ///
     /// # Errors
     /// The type is one of the past, the mark or the sources are not allowed, a validator refused, or the caller is inside
-    /// of another append of this session. The session is as it was.
+    /// of another append of this session, or of another session while this one is appended to elsewhere. The session is as it
+    /// was.
     pub fn append(self: &Arc<Self>, new: NewEvent) -> Result<Arc<Event>, AppendError> {
         seed::refuse_legacy(&new.kind, new.data.get())
             .map_err(|reason| AppendError::Legacy { session: self.id().to_owned(), reason })?;
-        let turn = self.turn.lock();
-        if turn.appending.replace(true) {
-            return Err(AppendError::Reentrant { session: self.id().to_owned() });
-        }
-        let done = Ends(&turn);
-        let result = self.append_in_turn(new);
-        drop(done);
-        self.detach_if_asked(&turn);
+        let result = {
+            let contended = || AppendError::Contended { session: self.id().to_owned() };
+            let turn = self.take_turn().ok_or_else(contended)?;
+            if turn.appending.get() {
+                return Err(AppendError::Reentrant { session: self.id().to_owned() });
+            }
+            let _inside = Inside::enter();
+            let _done = Ends::when(&turn.appending);
+            self.append_in_turn(new)
+        };
+        self.detach_if_asked();
         result
+    }
+
+    /// Waits for the turn. One who is inside of the turn of another session does not wait, since that one's holder may wait
+    /// for this thread.
+    fn take_turn(&self) -> Option<ReentrantMutexGuard<'_, Turn>> {
+        if Inside::any() { self.turn.try_lock() } else { Some(self.turn.lock()) }
     }
 
     fn append_in_turn(self: &Arc<Self>, new: NewEvent) -> Result<Arc<Event>, AppendError> {
@@ -261,20 +296,41 @@ impl Session {
     }
 
     /// Tells that the session is in its store. It stays there until all have heard: a detach waits for the turn.
-    pub(crate) fn announcing<R>(&self, announce: impl FnOnce() -> R) -> R {
-        let _turn = self.turn.lock();
-        announce()
+    /// None if it has left before that.
+    pub(crate) fn announcing<R>(self: &Arc<Self>, announce: impl FnOnce() -> R) -> Option<R> {
+        let announced = {
+            // Nobody else knows of it, or only through the store: there is nobody to wait for in a circle.
+            let turn = self.turn.lock();
+            if self.is_detached() || self.detach_asked.load(SeqCst) {
+                None
+            } else {
+                let _inside = Inside::enter();
+                let _done = Ends::when(&turn.announcing);
+                Some(announce())
+            }
+        };
+        self.detach_if_asked();
+        announced
     }
 
-    /// Leaves its store, once; inside of an append, when that is over.
+    /// Leaves its store, once; inside of an append or of its announcement, when that is over.
     pub(crate) fn detach(self: &Arc<Self>) {
-        let turn = self.turn.lock();
-        turn.detach.set(true);
-        self.detach_if_asked(&turn);
+        self.detach_asked.store(true, SeqCst);
+        if !Inside::any() {
+            // When this returns nobody is told of the session any more.
+            drop(self.turn.lock());
+        }
+        self.detach_if_asked();
     }
 
-    fn detach_if_asked(self: &Arc<Self>, turn: &Turn) {
-        if !turn.appending.get() && turn.detach.take() {
+    /// Detaches if that was asked for and nobody has the turn; who has it looks again when it ends.
+    fn detach_if_asked(self: &Arc<Self>) {
+        while self.detach_asked.load(SeqCst) {
+            let Some(turn) = self.turn.try_lock() else { return };
+            if turn.appending.get() || turn.announcing.get() {
+                return;
+            }
+            self.detach_asked.store(false, SeqCst);
             self.detach_now();
         }
     }
@@ -300,12 +356,19 @@ impl std::fmt::Debug for Session {
     }
 }
 
-/// Ends the turn, also when an observer's panic comes through.
-struct Ends<'t>(&'t Turn);
+/// Marks what is being done in a turn; ends it also when an observer's panic comes through.
+struct Ends<'t>(&'t Cell<bool>);
+
+impl<'t> Ends<'t> {
+    fn when(doing: &'t Cell<bool>) -> Self {
+        doing.set(true);
+        Self(doing)
+    }
+}
 
 impl Drop for Ends<'_> {
     fn drop(&mut self) {
-        self.0.appending.set(false);
+        self.0.set(false);
     }
 }
 

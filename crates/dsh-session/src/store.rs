@@ -39,7 +39,8 @@ struct Entry {
 /// What a session is created with. The default is an empty session under the next free name.
 #[derive(Clone, Debug, Default)]
 pub struct CreateSession {
-    /// Its id; none for `session-N`.
+    /// Its id; none for `session-N`, the first that is not live. What is stored under that name is another session, so one that
+    /// is to be kept needs an id of its own.
     pub id: Option<String>,
     /// The events that it starts from.
     pub seed: Option<Seed>,
@@ -86,6 +87,12 @@ pub enum CreateError {
         /// Why.
         #[source]
         source: BoxError,
+    },
+    /// The context ended while the session was being created.
+    #[error("session `{id}` ended before it began: the plugin or scope that it belongs to ends")]
+    Ended {
+        /// The id.
+        id: String,
     },
     /// The context is inactive.
     #[error(transparent)]
@@ -179,12 +186,18 @@ impl SessionStore {
                 return Err(inactive.into());
             }
         };
-        announced.store(true, Relaxed);
-        if let Err(source) = session.announcing(|| ctx.announce(CREATED, session)) {
-            effect.cancel();
-            return Err(CreateError::Refused { id, source });
+        let announce = || {
+            announced.store(true, Relaxed);
+            ctx.announce(CREATED, session)
+        };
+        match session.announcing(announce) {
+            Some(Ok(())) => Ok(effect),
+            Some(Err(source)) => {
+                effect.cancel();
+                Err(CreateError::Refused { id, source })
+            }
+            None => Err(CreateError::Ended { id }),
         }
-        Ok(effect)
     }
 
     fn attachment(

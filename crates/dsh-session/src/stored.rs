@@ -9,6 +9,7 @@ use crate::event::Event;
 use crate::header::SessionHeader;
 use crate::json::reason;
 use crate::line::{self, RawEvent};
+use crate::lossless::on_one_line;
 use crate::packed;
 use crate::text::JsonText;
 
@@ -41,7 +42,7 @@ pub fn event_from_parts(parts: EventParts<'_>) -> Result<Event, Problem> {
         kind: parts.kind,
         seq: parts.seq,
         time: parts.time_ms,
-        data: JsonText::own(data.get()),
+        data: JsonText::own(on_one_line(data.get()).as_ref()),
         surface_op: parts.surface_op.map(json).transpose()?,
         source_event_seqs: parts.sources,
         ignorable: parts.ignorable.then_some(true),

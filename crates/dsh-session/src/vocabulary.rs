@@ -1,5 +1,8 @@
 //! The event types that this build knows.
 
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
 /// Sorted, so that a lookup is a binary search.
 const KNOWN: &[&str] = &[
     "agent-preset/selected",
@@ -62,7 +65,34 @@ pub fn is_known(kind: &str) -> bool {
 
 /// The shared text of a known type.
 pub(crate) fn known(kind: &str) -> Option<&'static str> {
-    KNOWN.binary_search(&kind).ok().map(|index| KNOWN[index])
+    match KNOWN.binary_search(&kind) {
+        Ok(index) => Some(KNOWN[index]),
+        Err(_) => OF_PLUGINS.get(kind).copied(),
+    }
+}
+
+/// An event type of a plugin; see [`event_type`](crate::event_type).
+#[doc(hidden)]
+pub struct EventType(pub &'static str);
+
+inventory::collect!(EventType);
+
+static OF_PLUGINS: LazyLock<HashSet<&'static str>> =
+    LazyLock::new(|| inventory::iter::<EventType>().map(|kind| kind.0).collect());
+
+/// Tells readers that the program knows an event type of a plugin: without it a log that holds one cannot be read again. For
+/// the item level of the crate that writes it.
+///
+/// # Examples
+/// ```
+/// dsh_session::event_type!("weather/mood");
+/// assert!(dsh_session::is_known("weather/mood"));
+/// ```
+#[macro_export]
+macro_rules! event_type {
+    ($name:expr) => {
+        $crate::inventory::submit! { $crate::EventType($name) }
+    };
 }
 
 #[cfg(test)]

@@ -222,7 +222,7 @@ fn depth_in_what_the_crate_must_look_into_is_an_error_and_no_overflow() {
         let header = format!(
             r#"{{"header":{{"config":{{"provider":"p","model":"m"}},"tools":{deep}}},"reason":"initial"}}"#
         );
-        session().append(raw("request/header", &header)).unwrap();
+        NewEvent::raw("request/header", &header).unwrap_err();
         let result = |id: &str| {
             format!(
                 r#"{{"turn":1,"step":1,"meta":{deep},"message":{{"id":"{id}","role":"user","source":{{"kind":"tool","callId":"c"}},"content":[{{"type":"tool-result","toolCallId":"c","content":[]}}]}}}}"#

@@ -124,3 +124,40 @@ async fn of_many_that_enter_one_id_at_once_one_is_live() {
     names.dedup();
     assert_eq!((said.take().len(), names.len(), store.list().len()), (1, 16, 17));
 }
+
+// spec: design/P3
+#[test]
+fn observers_of_two_sessions_that_append_to_each_others_do_not_wait_for_each_other_for_ever() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+    let _inside = runtime.enter();
+    let app = cordis::App::new().unwrap();
+    let store = SessionStore::new();
+    let make = |id: &str| {
+        store.create(&app, CreateSession { id: Some(id.into()), ..CreateSession::default() }).unwrap()
+    };
+    let (one, two) = (make("one"), make("two"));
+    let pair = (one.clone(), two.clone());
+    app.on(EVENT)
+        .run(move |told: &dsh_session::SessionEvent| {
+            let other = if told.session.id() == "one" { &pair.1 } else { &pair.0 };
+            std::thread::yield_now();
+            // Refused, or done: but not waited for.
+            let _ = other.append(support::event(&dsh_session::StepStart { turn: 1, step: 1 }));
+        })
+        .unwrap();
+    let append = |session: Arc<Session>| {
+        std::thread::spawn(move || {
+            for _ in 0..2_000 {
+                let _ = session.append(support::event(&dsh_session::TurnStart { turn: 1 }));
+            }
+        })
+    };
+    let threads = [append(one.clone()), append(two.clone())];
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    for session in [one, two] {
+        let events = session.events();
+        assert!(
+            events.len() >= 2_000 && events.iter().enumerate().all(|(at, event)| event.seq() == at as u64)
+        );
+    }
+}

@@ -48,6 +48,7 @@ impl SessionPersistence {
         let turn = self.inner.tracks.enter(id)?.turn().await?;
         self.inner
             .in_turn(turn, |inner, turn| {
+                inner.drain_before_read(turn)?;
                 let raw = inner.storage.read_raw(turn.track.id())?;
                 raw.ok_or_else(|| PersistError::not_found(turn.track.id()))
             })
@@ -66,6 +67,7 @@ impl SessionPersistence {
         let turn = self.inner.tracks.enter(id)?.turn().await?;
         self.inner
             .in_turn(turn, move |inner, turn| {
+                inner.drain_before_read(turn)?;
                 let id = turn.track.id();
                 let stored = inner.storage.read_from(id, from)?;
                 Ok(checked(id, stored.ok_or_else(|| PersistError::not_found(id))?)?)
@@ -82,7 +84,12 @@ impl SessionPersistence {
             return Ok(StoredSession::of_live(&session));
         }
         let turn = self.inner.tracks.enter(id)?.turn().await?;
-        self.inner.in_turn(turn, |inner, turn| inner.read_closed(turn)).await
+        self.inner
+            .in_turn(turn, |inner, turn| {
+                inner.drain_before_read(turn)?;
+                inner.read_closed(turn)
+            })
+            .await
     }
 
     /// Reads a session, after everything of it is written and closed: a live one is flushed, a stored one repaired.

@@ -140,6 +140,11 @@ impl Track {
         self.notes.lock().leaving.iter().cloned().collect()
     }
 
+    /// Whether a session has left and its end is not written.
+    pub(super) fn has_left(&self, session: &Arc<Session>) -> bool {
+        self.notes.lock().leaving.iter().any(|left| Arc::ptr_eq(&left.session, session))
+    }
+
     /// To write the end of a session that left is tried.
     pub(super) fn tried_left(&self, left: &Left) {
         let mut notes = self.notes.lock();

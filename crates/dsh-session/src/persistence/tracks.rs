@@ -61,6 +61,12 @@ impl Tracks {
         known.is_of(session).then(|| self.hold(&known))
     }
 
+    /// The track of a session that has left and whose end is not written.
+    pub(super) fn of_left(self: &Arc<Self>, session: &Arc<Session>) -> Option<Use> {
+        let known = self.known.get(session.id())?;
+        known.has_left(session).then(|| self.hold(&known))
+    }
+
     fn hold(self: &Arc<Self>, track: &Arc<Track>) -> Use {
         track.join();
         Use { track: track.clone(), tracks: self.clone() }

@@ -87,8 +87,8 @@ impl Work {
             return Ok(());
         }
         match self.try_write(storage, session, until) {
-            // An earlier failure has spoilt the writer, and it is gone now: what is stored is looked at anew.
-            Err(PersistError::Storage(StorageError::Poisoned { .. })) => {
+            // An earlier failure or another writer has spoilt the claim, and it is gone now: what is stored is looked at anew.
+            Err(PersistError::Storage(StorageError::Poisoned { .. } | StorageError::Stale { .. })) => {
                 self.try_write(storage, session, until)
             }
             result => result,
@@ -121,7 +121,9 @@ impl Work {
         let appended = if batch.is_empty() { Ok(()) } else { log.writer.append(&batch) };
         match appended {
             Ok(()) => log.next += batch.len() as u64,
-            Err(error @ StorageError::Poisoned { .. }) => return Err(error.into()),
+            Err(error @ (StorageError::Poisoned { .. } | StorageError::Stale { .. })) => {
+                return Err(error.into());
+            }
             Err(error) => {
                 self.claim = Claim::Log(log);
                 return Err(error.into());
@@ -189,7 +191,9 @@ impl Work {
             Claim::Log(mut log) => {
                 match log.writer.append(events) {
                     Ok(()) => log.next += events.len() as u64,
-                    Err(error @ StorageError::Poisoned { .. }) => return Err(error.into()),
+                    Err(error @ (StorageError::Poisoned { .. } | StorageError::Stale { .. })) => {
+                        return Err(error.into());
+                    }
                     Err(error) => {
                         self.claim = Claim::Log(log);
                         return Err(error.into());

@@ -60,25 +60,35 @@ impl Inner {
 
     /// Writes a live session until nothing is left, also of what is added meanwhile.
     pub(super) async fn write_all(self: &Arc<Self>, session: &Arc<Session>) -> Result<(), PersistError> {
+        if self.tracks.of(session).is_none() && !session.is_detached() {
+            // It is in the store, and its creation has not reached this listener yet.
+            self.adopt(session)?;
+        }
         while let Some(track) = self.tracks.of(session) {
-            track.close_window();
             let turn = track.turn().await?;
             if !turn.work.is_behind(session, session.len()) {
-                break;
+                return Ok(());
             }
             self.write(turn, session).await?;
         }
-        Ok(())
+        self.write_left(session).await
+    }
+
+    /// Writes the end of a session that has left the store, if that was not done.
+    async fn write_left(self: &Arc<Self>, session: &Arc<Session>) -> Result<(), PersistError> {
+        let Some(track) = self.tracks.of_left(session) else { return Ok(()) };
+        let turn = track.turn().await?;
+        self.in_turn(turn, |inner, turn| drain(&*inner.storage, turn, true)).await
     }
 
     /// Writes what there is now of a live session. The turn goes along: whoever stops waiting, the write ends.
     async fn write(self: &Arc<Self>, turn: Turn, session: &Arc<Session>) -> Result<(), PersistError> {
         let session = session.clone();
         self.in_turn(turn, move |inner, turn| {
-            // A failure is told there, and is not this session's.
-            let _ = drain(&*inner.storage, turn, false);
+            // A failure is told there; it is this session's only if that has left meanwhile.
+            let drained = drain(&*inner.storage, turn, false);
             if !turn.track.is_of(&session) {
-                return Ok(());
+                return drained;
             }
             turn.track.close_window();
             let result = turn.work.write(&*inner.storage, &session, session.len());
