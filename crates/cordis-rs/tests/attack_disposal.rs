@@ -335,3 +335,21 @@ async fn a_limit_of_its_own_costs_an_effect_the_same_however_many_there_are() {
     }
     assert!(took[1] < took[0] * 8, "four times as many cost {:?} instead of {:?}", took[1], took[0]);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_successor_that_is_mounted_while_its_predecessor_unloads_takes_over() {
+    async fn provides(ctx: &Context, _: (), _: &()) -> Result<(), BoxError> {
+        ctx.provide(NUMBER, Arc::new(1))?;
+        ctx.effect("slow", async || tokio::time::sleep(Duration::from_millis(20)).await)?;
+        Ok(())
+    }
+    let app = TestApp::new();
+    let one = app.plugin(define("one").provides(NUMBER).run(provides), ()).unwrap();
+    one.ready().await.unwrap();
+    one.cancel();
+    let two = app.plugin(define("two").provides(NUMBER).run(provides), ()).unwrap();
+    let _ = two.ready().await;
+    one.dispose().await;
+    app.quiet().await;
+    assert_eq!(two.state(), State::Active, "{:?}", two.error());
+}
