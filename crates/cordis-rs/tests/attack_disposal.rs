@@ -1,0 +1,355 @@
+//! Disposers at work: where they hold others up, and where they are lost.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test ends by panicking")]
+
+use cordis::{testing::TestApp, *};
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
+    },
+    time::{Duration, Instant},
+};
+
+const LIMIT: Duration = Duration::from_millis(200);
+const NUMBER: Key<u32> = Key::new("number");
+
+fn multi(workers: usize) -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_multi_thread().worker_threads(workers).enable_all().build().unwrap()
+}
+
+/// Blocks until it is set, or for twenty seconds.
+#[derive(Clone, Default)]
+struct Flag(Arc<AtomicBool>);
+
+impl Flag {
+    fn set(&self) {
+        self.0.store(true, SeqCst);
+    }
+    fn is(&self) -> bool {
+        self.0.load(SeqCst)
+    }
+    fn block(&self) {
+        let start = Instant::now();
+        while !self.is() && start.elapsed() < Duration::from_secs(20) {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+}
+
+impl Drop for Flag {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.set();
+        }
+    }
+}
+
+#[test]
+fn as_many_blocking_disposers_as_workers_are_given_up_too() {
+    let runtime = multi(2);
+    let gate = Flag::default();
+    let blocks = gate.clone();
+    let older = Flag::default();
+    let seen = older.clone();
+    let (tell, told) = std::sync::mpsc::channel();
+    let g2 = gate.clone();
+    let driver = std::thread::spawn(move || {
+        runtime.block_on(async move {
+            let app = TestApp::new();
+            let fiber = app
+                .plugin(
+                    define("two").run(async |ctx: &Context, _: (), (g, o): &(Flag, Flag)| {
+                        let (a, b, o) = (g.clone(), g.clone(), o.clone());
+                        ctx.effect("older", async move || o.set())?;
+                        ctx.effect("one", async move || a.block())?.with_limit(LIMIT);
+                        ctx.effect("two", async move || b.block())?.with_limit(LIMIT);
+                        Ok(())
+                    }),
+                    (blocks, older),
+                )
+                .unwrap();
+            fiber.ready().await.unwrap();
+            let left = fiber.dispose().await;
+            tell.send(left.still_running.len()).unwrap();
+            g2.set();
+        });
+    });
+    let got = told.recv_timeout(Duration::from_secs(8));
+    let older = seen.is();
+    gate.set();
+    driver.join().unwrap();
+    assert_eq!(got.ok(), Some(2), "the dispose hangs");
+    assert!(older);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_disposer_cancelled_from_a_thread_outside_of_the_runtime_can_use_timers() {
+    let app = TestApp::new();
+    let ran = Flag::default();
+    let set = ran.clone();
+    let effect = app
+        .effect("sleeps", async move || {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+            set.set();
+        })
+        .unwrap();
+    std::thread::spawn(move || effect.cancel()).join().unwrap();
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    app.assert_no_errors();
+    assert!(ran.is());
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_cleanup_of_a_set_up_that_was_late_is_run_all_the_same() {
+    let app = TestApp::new();
+    let (open, ran) = (Arc::new(tokio::sync::Notify::new()), Flag::default());
+    type C = (Arc<tokio::sync::Notify>, Flag, Arc<Mutex<Option<tokio::task::JoinHandle<bool>>>>);
+    let task: Arc<Mutex<Option<tokio::task::JoinHandle<bool>>>> = Arc::default();
+    let fiber = app
+        .plugin(
+            define("late").run(async |ctx: &Context, _: (), (open, ran, task): &C| {
+                let (ctx, open, ran) = (ctx.clone(), open.clone(), ran.clone());
+                *task.lock().unwrap() = Some(tokio::spawn(async move {
+                    ctx.effect_with("group", async |_e| {
+                        open.notified().await;
+                        Ok(async move || ran.set())
+                    })
+                    .await
+                    .is_ok()
+                }));
+                tokio::task::yield_now().await;
+                Ok(())
+            }),
+            (open.clone(), ran.clone(), task.clone()),
+        )
+        .unwrap();
+    fiber.ready().await.unwrap();
+    tokio::time::sleep(Duration::from_millis(5)).await;
+    fiber.dispose().await;
+    open.notify_one();
+    let task = task.lock().unwrap().take().unwrap();
+    let ok = task.await.unwrap();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    println!("effect_with said ok: {ok}");
+    assert!(ran.is(), "what was acquired is lost; effect_with said ok: {ok}");
+}
+
+#[test]
+fn a_disposer_that_the_end_of_the_runtime_cuts_is_not_reported_as_clean() {
+    let (one, two) = (multi(2), multi(1));
+    let _inside = one.enter();
+    let app = TestApp::new();
+    let ended = Flag::default();
+    let set = ended.clone();
+    let fiber = app
+        .plugin(
+            define("cut").run(async |ctx: &Context, _: (), set: &Flag| {
+                let set = set.clone();
+                ctx.effect("slow", async move || {
+                    tokio::time::sleep(Duration::from_secs(5)).await;
+                    set.set();
+                })?;
+                Ok(())
+            }),
+            set,
+        )
+        .unwrap();
+    one.block_on(fiber.ready()).unwrap();
+    let disposing = two.spawn(async move { fiber.dispose().await });
+    std::thread::sleep(Duration::from_millis(200));
+    drop(_inside);
+    one.shutdown_background();
+    let left = two.block_on(async { tokio::time::timeout(Duration::from_secs(15), disposing).await });
+    let left = left.expect("hangs").unwrap();
+    println!("{left}; errors {:?}", app.take_errors());
+    assert!(ended.is() || !left.is_clean(), "clean though the disposer never ended");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn an_observer_of_failures_that_waits_for_the_dispose_does_not_hold_it_up() {
+    let app = TestApp::new();
+    let over = Arc::new(AtomicBool::new(false));
+    let seen = over.clone();
+    app.on(keys::ERROR)
+        .run(move |_| {
+            let start = Instant::now();
+            while !seen.load(SeqCst) && start.elapsed() < Duration::from_secs(6) {
+                std::thread::sleep(Duration::from_millis(2));
+            }
+        })
+        .unwrap();
+    let other =
+        app.effect("never", async move || std::future::pending::<()>().await).unwrap().with_limit(LIMIT);
+    let start = Instant::now();
+    other.dispose().await;
+    over.store(true, SeqCst);
+    println!("effect {:?}", start.elapsed());
+    assert!(start.elapsed() < Duration::from_secs(3), "held up by an observer: {:?}", start.elapsed());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_long_chain_of_disposers_that_cancel_each_other_needs_no_stack() {
+    if std::env::var_os("ATTACK_CHILD").is_none() {
+        let out = std::process::Command::new(std::env::current_exe().unwrap())
+            .args([
+                "--exact",
+                "a_long_chain_of_disposers_that_cancel_each_other_needs_no_stack",
+                "--nocapture",
+            ])
+            .env("ATTACK_CHILD", "1")
+            .output()
+            .unwrap();
+        assert!(out.status.success(), "{} {}", out.status, String::from_utf8_lossy(&out.stderr));
+        return;
+    }
+    let app = TestApp::new();
+    let effects: Arc<Mutex<Vec<Effect>>> = Arc::default();
+    for _ in 0..20_000 {
+        let next = effects.clone();
+        let e = app
+            .effect("chain", async move || {
+                let e = next.lock().unwrap().pop();
+                if let Some(e) = e {
+                    e.cancel();
+                }
+            })
+            .unwrap();
+        effects.lock().unwrap().push(e);
+    }
+    let e = effects.lock().unwrap().pop().unwrap();
+    e.cancel();
+    for _ in 0..400 {
+        if app.effects(&app) == 1 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    assert_eq!(app.effects(&app), 1);
+}
+
+#[test]
+fn app_dropped_before_its_runtime_undoes_all_of_its_effects() {
+    let mut wrong = Vec::new();
+    let kinds = [
+        ("current, gone", 0, false),
+        ("multi, gone", 2, false),
+        ("current, driven", 0, true),
+        ("multi, driven", 2, true),
+    ];
+    // Whether it stops half way is a race.
+    for (name, workers, drive) in kinds.iter().cycle().take(40).copied() {
+        let runtime = if workers == 0 {
+            tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
+        } else {
+            tokio::runtime::Builder::new_multi_thread().worker_threads(workers).enable_all().build().unwrap()
+        };
+        let ended = Arc::new(AtomicUsize::new(0));
+        let count = ended.clone();
+        runtime.block_on(async move {
+            let app = App::new().unwrap();
+            for _ in 0..1_000 {
+                let ended = count.clone();
+                app.effect("e", async move || {
+                    ended.fetch_add(1, SeqCst);
+                })
+                .unwrap();
+            }
+            drop(app);
+            if drive {
+                for _ in 0..10 {
+                    tokio::time::sleep(Duration::from_millis(5)).await;
+                }
+            }
+        });
+        drop(runtime);
+        let ended = ended.load(SeqCst);
+        if ended != 1_000 {
+            wrong.push((name, ended));
+        }
+    }
+    assert!(wrong.is_empty(), "of 1,000: {wrong:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn plugins_in_a_chain_of_needs_and_groups_of_a_dropped_app_are_all_undone() {
+    let ended = Arc::new(AtomicUsize::new(0));
+    let mut wrong = Vec::new();
+    for round in 0..30 {
+        ended.store(0, SeqCst);
+        let app = App::new().unwrap();
+        let provider =
+            define("p").provides(NUMBER).run(async |ctx: &Context, _: (), ended: &Arc<AtomicUsize>| {
+                let one = ended.clone();
+                ctx.effect("oldest", async move || {
+                    one.fetch_add(1, SeqCst);
+                })?;
+                ctx.provide(NUMBER, Arc::new(1))?;
+                Ok(())
+            });
+        let p = app.plugin(provider, ended.clone()).unwrap();
+        let user =
+            define("u").needs(NUMBER).run(async |ctx: &Context, _: Handle<u32>, ended: &Arc<AtomicUsize>| {
+                let ended = ended.clone();
+                ctx.effect_with("g", async |e| {
+                    for _ in 0..10 {
+                        let one = ended.clone();
+                        e.effect("part", async move || {
+                            tokio::task::yield_now().await;
+                            one.fetch_add(1, SeqCst);
+                        })?;
+                    }
+                    Ok(())
+                })
+                .await?;
+                Ok(())
+            });
+        let u = app.plugin(user, ended.clone()).unwrap();
+        u.ready().await.unwrap();
+        drop((p, u));
+        drop(app);
+        for _ in 0..50 {
+            if ended.load(SeqCst) == 11 {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(4)).await;
+        }
+        if ended.load(SeqCst) != 11 {
+            wrong.push((round, ended.load(SeqCst)));
+        }
+    }
+    assert!(wrong.is_empty(), "{} of 30: {wrong:?}", wrong.len());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_limit_of_its_own_costs_an_effect_the_same_however_many_there_are() {
+    let mut took = Vec::new();
+    for count in [5_000, 20_000] {
+        let app = TestApp::new();
+        let start = Instant::now();
+        for _ in 0..count {
+            app.effect("limited", async || ()).unwrap().with_limit(Duration::from_secs(5));
+        }
+        took.push(start.elapsed());
+        println!("{count}: {:?}", start.elapsed());
+    }
+    assert!(took[1] < took[0] * 8, "four times as many cost {:?} instead of {:?}", took[1], took[0]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_successor_that_is_mounted_while_its_predecessor_unloads_takes_over() {
+    async fn provides(ctx: &Context, _: (), _: &()) -> Result<(), BoxError> {
+        ctx.provide(NUMBER, Arc::new(1))?;
+        ctx.effect("slow", async || tokio::time::sleep(Duration::from_millis(20)).await)?;
+        Ok(())
+    }
+    let app = TestApp::new();
+    let one = app.plugin(define("one").provides(NUMBER).run(provides), ()).unwrap();
+    one.ready().await.unwrap();
+    one.cancel();
+    let two = app.plugin(define("two").provides(NUMBER).run(provides), ()).unwrap();
+    let _ = two.ready().await;
+    one.dispose().await;
+    app.quiet().await;
+    assert_eq!(two.state(), State::Active, "{:?}", two.error());
+}

@@ -1,0 +1,202 @@
+//! Live sessions that are kept in files, the whole stack: what was flushed and cannot be read.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test ends by panicking")]
+#![cfg(unix)]
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+use cordis::{Fiber, Handle, State, testing::TestApp};
+use dsh_session::{
+    CreateSession, NewEvent, PERSISTENCE, SESSIONS, Session, SessionPersistence, SessionStore,
+};
+use dsh_session_jsonl::{Compression, Config, Fsync};
+
+fn config(folder: &Path) -> Config {
+    let mut config = Config::new(folder);
+    config.write_batch_max_delay_ms = 5;
+    config
+}
+
+async fn started(app: &TestApp, config: Config) -> (Fiber, Handle<SessionStore>) {
+    app.plugin(dsh_session::plugin(), ()).unwrap().ready().await.unwrap();
+    let fiber = app.plugin(dsh_session_jsonl::plugin(), config).unwrap();
+    fiber.ready().await.unwrap();
+    assert_eq!(fiber.state(), State::Active, "{:?}", fiber.error());
+    (fiber, app.get(SESSIONS).unwrap())
+}
+
+fn kept(app: &TestApp) -> Handle<SessionPersistence> {
+    app.get(PERSISTENCE).unwrap()
+}
+
+fn live(app: &TestApp, store: &Handle<SessionStore>, id: &str) -> Arc<Session> {
+    let options =
+        CreateSession { id: Some(id.into()), cwd: Some("/srv/x".into()), ..CreateSession::default() };
+    store.get().unwrap().create(app, options).unwrap()
+}
+
+fn note(n: u64) -> NewEvent {
+    NewEvent::raw("todo/write", &format!(r#"{{"n":{n},"pad":"{}"}}"#, "x".repeat((n % 97) as usize))).unwrap()
+}
+
+fn text_of(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+}
+
+fn again(name: &str, root: &Path, before: &str) -> Command {
+    let me = std::env::current_exe().unwrap();
+    let mut command = Command::new("sh");
+    command.args(["-c", &format!("{before} exec \"$0\" --exact {name} --ignored --nocapture")]);
+    command
+        .arg(me)
+        .env("ATTACK_ROOT", root)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command
+}
+
+fn root() -> Option<std::path::PathBuf> {
+    std::env::var_os("ATTACK_ROOT").map(Into::into)
+}
+
+fn passes(mut command: Command) {
+    let out = command.output().unwrap();
+    let text = format!("{}{}", String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr));
+    println!("{text}");
+    assert!(
+        out.status.success(),
+        "{}",
+        text.chars().rev().take(3000).collect::<String>().chars().rev().collect::<String>()
+    );
+}
+
+async fn flushed_then_resumed(compression: Compression, event: NewEvent) -> Result<u64, String> {
+    let home = tempfile::tempdir().unwrap();
+    let config = Config { compression, ..config(home.path()) };
+    let app = TestApp::new();
+    let (_, store) = started(&app, config.clone()).await;
+    let session = live(&app, &store, "s");
+    session.append(note(0)).unwrap();
+    session.append(event).unwrap();
+    for n in 2..10 {
+        session.append(note(n)).unwrap();
+    }
+    assert!(store.get().unwrap().flush(&session).await.unwrap());
+    app.shutdown().await;
+    let app = TestApp::new();
+    let _started = started(&app, config).await;
+    let prepared = kept(&app).get().unwrap().prepare("s").await.map_err(|error| text_of(&error))?;
+    let left = prepared.session().first_live_seq();
+    match prepared.torn() {
+        None => Ok(left),
+        Some(torn) => Err(format!("{left} of 10 are left: {torn}")),
+    }
+}
+
+#[tokio::test]
+async fn events_that_were_flushed_are_resumed_whatever_the_layout_of_their_json() {
+    for compression in [Compression::Zstd, Compression::None] {
+        let event = NewEvent::raw("todo/write", "{\n  \"todos\": []\n}").unwrap();
+        assert_eq!(flushed_then_resumed(compression, event).await, Ok(10), "{compression:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_event_that_was_taken_does_not_make_the_session_unreadable() {
+    let mut wrong = Vec::new();
+    for (kind, data) in [("request/header", "{}"), ("", "{}"), ("plugin/note", "{}")] {
+        if let Ok(event) = NewEvent::raw(kind, data)
+            && let Err(error) = flushed_then_resumed(Compression::Zstd, event).await
+        {
+            wrong.push(error);
+        }
+    }
+    assert_eq!(wrong, Vec::<String>::new());
+}
+
+/// Not a test by itself.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "run by another test"]
+async fn child_many() {
+    let Some(root) = root() else { return };
+    let app = TestApp::new();
+    let mut config = config(&root);
+    config.fsync = Fsync::Never;
+    let (fiber, store) = started(&app, config.clone()).await;
+    let start = std::time::Instant::now();
+    let sessions: Vec<_> = (0..1000).map(|n| live(&app, &store, &format!("s{n}"))).collect();
+    for n in 0..3 {
+        for session in &sessions {
+            session.append(note(n)).unwrap();
+        }
+    }
+    let mut failed = Vec::new();
+    for session in &sessions {
+        if let Err(error) = store.get().unwrap().flush(session).await {
+            failed.push(text_of(&error));
+        }
+    }
+    println!("flushed in {:?}, {} failed: {:?}", start.elapsed(), failed.len(), failed.first());
+    let left = fiber.dispose().await;
+    println!("{left} {:?}", start.elapsed());
+    let errors = app.take_errors();
+    println!("{} errors: {:.400}", errors.len(), format!("{errors:?}"));
+    assert!(failed.is_empty(), "{} of 1000 sessions could not be written: {}", failed.len(), failed[0]);
+}
+
+#[test]
+fn a_thousand_live_sessions_are_written_with_the_usual_limit_of_open_files() {
+    let home = tempfile::tempdir().unwrap();
+    passes(again("child_many", home.path(), "ulimit -n 1024;"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_live_session_whose_files_were_removed_is_written_again() {
+    let home = tempfile::tempdir().unwrap();
+    let root = home.path().join("r");
+    let app = TestApp::new();
+    let (_fiber, store) = started(&app, config(&root)).await;
+    let session = live(&app, &store, "s");
+    session.append(note(0)).unwrap();
+    store.get().unwrap().flush(&session).await.unwrap();
+    std::fs::remove_dir_all(&root).unwrap();
+    session.append(note(1)).unwrap();
+    let first = store.get().unwrap().flush(&session).await.map_err(|error| text_of(&error));
+    session.append(note(2)).unwrap();
+    let second = store.get().unwrap().flush(&session).await.map_err(|error| text_of(&error));
+    assert!(first.is_err());
+    // A live session has all its events: what is gone from the disk can be written again.
+    assert_eq!(second, Ok(true), "first {first:?}");
+}
+
+#[tokio::test]
+async fn a_log_is_not_written_longer_than_it_may_be_read() {
+    let home = tempfile::tempdir().unwrap();
+    let config = Config { max_log_bytes: 2_000, ..config(home.path()) };
+    let app = TestApp::new();
+    let (_, store) = started(&app, config.clone()).await;
+    let session = live(&app, &store, "s");
+    let mut flushed = 0;
+    for n in 0..50 {
+        session.append(note(n)).unwrap();
+        match store.get().unwrap().flush(&session).await {
+            Ok(_) => flushed = session.len(),
+            Err(_) => break,
+        }
+    }
+    app.shutdown().await;
+    let app = TestApp::new();
+    let _started = started(&app, config).await;
+    let read = kept(&app)
+        .get()
+        .unwrap()
+        .read_from("s", 0)
+        .await
+        .map(|stored| stored.events.len() as u64)
+        .map_err(|error| text_of(&error));
+    assert_eq!(read, Ok(flushed));
+}
