@@ -35,15 +35,16 @@ pub(crate) enum Place {
     Task,
 }
 
-/// The order of fields matters: what the future holds is dropped before `_done` fires.
+/// The order of fields matters: what the future holds is dropped before `_done` fires, and the app is there until it has.
 struct Disposal {
     future: Option<UndoFuture>,
     started: bool,
-    shared: Arc<Shared>,
     cell: Arc<FiberCell>,
     step: Step,
     foreign: Foreign,
+    done: Arc<Done>,
     _done: DoneSlot,
+    shared: Arc<Shared>,
 }
 
 impl Future for Disposal {
@@ -81,6 +82,11 @@ impl Drop for Disposal {
         if !self.started {
             let _ = Pin::new(&mut *self).poll(&mut Cx::from_waker(Waker::noop()));
         }
+        if self.future.is_some() && self.done.report().is_clean() {
+            let (plugin, step) = (self.cell.label(), self.step.label.to_string());
+            self.done.note(Disposed::late(plugin, step));
+            self.failed("its disposer was cut off: the runtime ends".to_owned());
+        }
         self.end();
     }
 }
@@ -95,25 +101,43 @@ impl Shared {
         place: Place,
     ) {
         let of = |data: &Data| (data.cell.clone(), data.limit_of(step.effect));
-        let Some((cell, limit)) = self.fibers.lock().get(step.fiber).map(of) else {
-            return done.fire();
-        };
+        match self.fibers.lock().get(step.fiber).map(of) {
+            Some((cell, limit)) => self.dispose_of(cell, step, disposer, done, place, limit),
+            None => done.fire(),
+        }
+    }
+
+    /// As `dispose_with`, of a plugin that may be gone.
+    pub(crate) fn dispose_of(
+        self: &Arc<Self>,
+        cell: Arc<FiberCell>,
+        step: Step,
+        disposer: Disposer,
+        done: &Arc<Done>,
+        place: Place,
+        limit: Duration,
+    ) {
         let run = disposer.run;
         let mut disposal = Disposal {
             future: Some(Box::pin(async move { run().await })),
             started: false,
             foreign: Foreign::of(&cell, step.effect),
-            shared: self.clone(),
             cell,
             step: step.clone(),
+            done: done.clone(),
             _done: DoneSlot::of(done),
+            shared: self.clone(),
         };
         let control = Arc::new(Control::default());
         // First: a worker keeps what it spawned last to itself, and that may block it.
         self.watch_disposal(step, limit, done.clone(), control.clone());
         if place == Place::Here {
             let _aside = frames::aside_sync();
-            if Pin::new(&mut disposal).poll(&mut Cx::from_waker(Waker::noop())).is_ready() {
+            // The caller may be on a thread without a runtime, and disposers may be timers and tasks.
+            let _entered = self.runtime.enter();
+            let polled =
+                frames::starting(|| Pin::new(&mut disposal).poll(&mut Cx::from_waker(Waker::noop())));
+            if polled.is_some_and(|polled| polled.is_ready()) {
                 return;
             }
         }
@@ -129,7 +153,7 @@ impl Shared {
             let (plugin, label) = (shared.label_of(step.fiber), step.label.to_string());
             done.note(Disposed::late(plugin.clone(), label.clone()));
             let message = "its disposer did not end within its limit; it is dropped at its next await";
-            shared.report(plugin, &label, message.into());
+            shared.report_aside(plugin, label, message);
             control.abort();
             if shared.runtime.within(DROPPING, done.wait()).await.is_none() {
                 done.abandon(Disposed::default());

@@ -12,6 +12,7 @@ use crate::{
     shared::Shared,
     sync::{Arc, Mutex},
     task::Control,
+    teardown::Step,
     waits::Target,
 };
 use std::{borrow::Cow, fmt, future::poll_fn, pin::pin, task::Poll, time::Duration};
@@ -373,7 +374,15 @@ impl Running<'_> {
             (_, None) => {}
         }
         drop(fibers);
+        let given_up = setup.over.fired();
         setup.over.fire();
+        if given_up && let Some(cleanup) = setup.late.lock().take() {
+            // The teardown has gone on without it: what was acquired is undone all the same.
+            let label = Label::Named("cleanup".into());
+            let step = Step { fiber: self.ctx.cell().id, effect: self.id, label };
+            let cell = self.ctx.cell().clone();
+            shared.dispose_of(cell, step, cleanup, &Done::new(1), Place::Task, DEFAULT_LIMIT);
+        }
     }
 }
 

@@ -26,7 +26,7 @@ use crate::{
 };
 use slotmap::SlotMap;
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::{BTreeMap, HashMap, VecDeque},
     hash::{BuildHasherDefault, Hasher},
     task::{Context as Cx, Waker},
     time::Duration,
@@ -122,7 +122,7 @@ pub(crate) struct Rare {
     /// The registrations that are parts of others; their groups name them.
     pub(crate) parts: Ordered<u64, Record>,
     /// The effects whose teardown has a limit of its own.
-    pub(crate) limits: Vec<(u64, Duration)>,
+    pub(crate) limits: BTreeMap<u64, Duration>,
 }
 
 impl Data {
@@ -233,16 +233,14 @@ impl Data {
 
     pub(crate) fn set_limit(&mut self, effect: u64, limit: Duration) {
         if self.record(effect).is_some() {
-            let limits = &mut self.rare().limits;
-            limits.retain(|(id, _)| *id != effect);
-            limits.push((effect, limit));
+            self.rare().limits.insert(effect, limit);
         }
     }
 
     /// How long the teardown of an effect may take.
     pub(crate) fn limit_of(&self, effect: u64) -> Duration {
-        let mut limits = self.rare.iter().flat_map(|rare| &rare.limits);
-        limits.find(|(id, _)| *id == effect).map_or(DEFAULT_LIMIT, |(_, limit)| *limit)
+        let limit = self.rare.as_ref().and_then(|rare| rare.limits.get(&effect));
+        limit.copied().unwrap_or(DEFAULT_LIMIT)
     }
 
     #[must_use = "drop it outside of the lock"]
@@ -250,7 +248,7 @@ impl Data {
         let part = || self.rare.as_mut()?.parts.remove(id);
         let record = self.effects.remove(id).or_else(part)?;
         if let Some(rare) = &mut self.rare {
-            rare.limits.retain(|(effect, _)| *effect != id);
+            rare.limits.remove(&id);
         }
         if record.group != 0
             && let Some(Record { undo: Undo::Group(group), .. }) = self.record_mut(record.group)

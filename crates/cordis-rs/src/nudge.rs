@@ -8,7 +8,7 @@ use parking_lot::{Mutex, MutexGuard};
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicUsize, Ordering::Relaxed},
+        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
     },
     thread,
     time::Duration,
@@ -24,6 +24,8 @@ const IDLE: u32 = 40;
 #[derive(Default)]
 pub(crate) struct Watches {
     count: AtomicUsize,
+    /// The runtime has been given something that it has not done yet.
+    nudged: AtomicBool,
 }
 
 /// Ends its watch when dropped.
@@ -71,10 +73,13 @@ fn nudge() {
             nudged.running = false;
             return;
         }
-        let apps: Vec<Handle> = nudged.apps.iter().map(|(runtime, _)| runtime.clone()).collect();
+        let apps: Vec<_> = nudged.apps.to_vec();
         MutexGuard::unlocked(&mut nudged, || {
-            for runtime in apps {
-                drop(runtime.spawn(async {}));
+            for (runtime, watches) in apps {
+                // One at a time: a runtime that nobody drives would gather them.
+                if !watches.nudged.swap(true, Relaxed) {
+                    drop(runtime.spawn(async move { watches.nudged.store(false, Relaxed) }));
+                }
             }
         });
     }

@@ -229,7 +229,7 @@ impl Shared {
             Some(Poll::Pending) | None => {}
         }
         let done = Done::new(1);
-        let mut ends = EndsWith { done: done.clone(), report: Disposed::default() };
+        let mut ends = EndsWith { done: done.clone(), report: Disposed::default(), _shared: self.clone() };
         self.runtime.spawn(async move { ends.with(future.await) });
         Some(done)
     }
@@ -242,14 +242,17 @@ impl Shared {
         let shared = self.clone();
         self.runtime.spawn(async move {
             if shared.runtime.within(limit, done.wait()).await.is_none() {
-                shared.report(
-                    plugin.clone(),
-                    &step,
-                    "is still running past its limit; it is not waited for".into(),
-                );
+                let message = "is still running past its limit; it is not waited for";
+                shared.report_aside(plugin.clone(), step.clone(), message);
                 done.abandon(Disposed::late(plugin, step));
             }
         });
+    }
+
+    /// Tells of a step in a task of its own: an observer that blocks does not hold up what is to go on.
+    pub(crate) fn report_aside(self: &Arc<Self>, plugin: String, step: String, message: &'static str) {
+        let shared = self.clone();
+        self.runtime.spawn(async move { shared.report(plugin, &step, message.into()) });
     }
 
     fn watch_step(self: &Arc<Self>, done: &Arc<Done>, step: &Step) {
@@ -284,6 +287,8 @@ impl Steps {
 struct EndsWith {
     done: Arc<Done>,
     report: Disposed,
+    /// What follows finds the app only while somebody holds it.
+    _shared: Arc<Shared>,
 }
 
 impl EndsWith {

@@ -93,8 +93,11 @@ impl Events {
     /// The event at a place, counted from 0; in a whole log that is its number.
     #[must_use]
     pub fn get(&self, index: usize) -> Option<Arc<Event>> {
+        if index >= self.len {
+            return None;
+        }
         let seq = self.base + index as u64;
-        (index < self.len).then(|| self.segments.get(self.segment_of(seq))?.get(seq)).flatten()
+        self.segments.get(self.segment_of(seq))?.get(seq)
     }
 
     /// The first event.

@@ -12,7 +12,7 @@
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, OnceLock};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use cordis::{Context, ScopeKey};
 use dsh_llm::Message;
@@ -31,6 +31,9 @@ use crate::payload::{EndSeed, EpochHeader, Payload, RequestContext};
 use crate::run::Run;
 use crate::seed::{self, Seed};
 use crate::surface::Surface;
+
+/// How often one who leaves looks whether the turn is over.
+const RETRY: Duration = Duration::from_millis(1);
 
 /// One session.
 pub struct Session {
@@ -313,14 +316,22 @@ impl Session {
         announced
     }
 
-    /// Leaves its store, once; inside of an append or of its announcement, when that is over.
+    /// Leaves its store, once: now, or when the append or the announcement that goes on is over.
     pub(crate) fn detach(self: &Arc<Self>) {
-        self.detach_asked.store(true, SeqCst);
-        if !Inside::any() {
-            // When this returns nobody is told of the session any more.
-            drop(self.turn.lock());
+        if !self.is_detached() {
+            self.detach_asked.store(true, SeqCst);
+            self.detach_if_asked();
         }
-        self.detach_if_asked();
+    }
+
+    /// As [`detach`](Self::detach), and waits until nobody is told of the session any more; inside of what it would wait for
+    /// it only asks.
+    pub(crate) async fn until_detached(self: Arc<Self>) {
+        self.detach();
+        // An observer may wait for this very thread, so the turn is not waited for. It is short, and rarely taken.
+        while !self.is_detached() && !Inside::any() {
+            tokio::time::sleep(RETRY).await;
+        }
     }
 
     /// Detaches if that was asked for and nobody has the turn; who has it looks again when it ends.
@@ -417,7 +428,7 @@ fn build(new: NewEvent, seq: u64) -> Event {
 
 /// The wall clock.
 pub(crate) fn now_ms() -> i64 {
-    let since = |time: Result<std::time::Duration, std::time::SystemTimeError>| match time {
+    let since = |time: Result<Duration, std::time::SystemTimeError>| match time {
         Ok(after) => i64::try_from(after.as_millis()).unwrap_or(i64::MAX),
         Err(before) => i64::try_from(before.duration().as_millis()).map_or(i64::MIN, |ms| -ms),
     };

@@ -179,7 +179,9 @@ impl SessionStore {
             }
         }
         let leaving = session.clone();
-        let effect = match ctx.effect(format!("sessions.create({id:?})"), async move || leaving.detach()) {
+        let effect = match ctx
+            .effect(format!("sessions.create({id:?})"), async move || leaving.until_detached().await)
+        {
             Ok(effect) => effect,
             Err(inactive) => {
                 session.detach();
