@@ -101,7 +101,8 @@ impl Shared {
         place: Place,
     ) {
         let of = |data: &Data| (data.cell.clone(), data.limit_of(step.effect));
-        match self.fibers.lock().get(step.fiber).map(of) {
+        let found = self.fibers.lock().get(step.fiber).map(of);
+        match found {
             Some((cell, limit)) => self.dispose_of(cell, step, disposer, done, place, limit),
             None => done.fire(),
         }

@@ -250,7 +250,7 @@ impl Context {
     /// Registers what undoes something that the plugin did; `undo` runs once, when the effect is disposed or the plugin
     /// unloads, as a task of its own, within [`DEFAULT_LIMIT`] unless [`Effect::with_limit`] says otherwise. One that is late
     /// is named in [`Disposed::still_running`]: it is dropped at its next await, or left alone if it blocks its thread. That
-    /// needs another thread: on a runtime with a single one, a disposer that blocks it holds everything up.
+    /// needs another thread: where every thread of the runtime is blocked, that holds everything up.
     ///
     /// # Errors
     /// The context is inactive; `undo` is dropped without being run. Where the thing itself may be refused, do it inside

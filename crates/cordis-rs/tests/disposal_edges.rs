@@ -45,44 +45,6 @@ impl Drop for Flag {
     }
 }
 
-#[test]
-fn as_many_blocking_disposers_as_workers_are_given_up_too() {
-    let runtime = multi(2);
-    let gate = Flag::default();
-    let blocks = gate.clone();
-    let older = Flag::default();
-    let seen = older.clone();
-    let (tell, told) = std::sync::mpsc::channel();
-    let g2 = gate.clone();
-    let driver = std::thread::spawn(move || {
-        runtime.block_on(async move {
-            let app = TestApp::new();
-            let fiber = app
-                .plugin(
-                    define("two").run(async |ctx: &Context, _: (), (g, o): &(Flag, Flag)| {
-                        let (a, b, o) = (g.clone(), g.clone(), o.clone());
-                        ctx.effect("older", async move || o.set())?;
-                        ctx.effect("one", async move || a.block())?.with_limit(LIMIT);
-                        ctx.effect("two", async move || b.block())?.with_limit(LIMIT);
-                        Ok(())
-                    }),
-                    (blocks, older),
-                )
-                .unwrap();
-            fiber.ready().await.unwrap();
-            let left = fiber.dispose().await;
-            tell.send(left.still_running.len()).unwrap();
-            g2.set();
-        });
-    });
-    let got = told.recv_timeout(Duration::from_secs(8));
-    let older = seen.is();
-    gate.set();
-    driver.join().unwrap();
-    assert_eq!(got.ok(), Some(2), "the dispose hangs");
-    assert!(older);
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_disposer_cancelled_from_a_thread_outside_of_the_runtime_can_use_timers() {
     let app = TestApp::new();
@@ -336,20 +298,3 @@ async fn a_limit_of_its_own_costs_an_effect_the_same_however_many_there_are() {
     assert!(took[1] < took[0] * 8, "four times as many cost {:?} instead of {:?}", took[1], took[0]);
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_successor_that_is_mounted_while_its_predecessor_unloads_takes_over() {
-    async fn provides(ctx: &Context, _: (), _: &()) -> Result<(), BoxError> {
-        ctx.provide(NUMBER, Arc::new(1))?;
-        ctx.effect("slow", async || tokio::time::sleep(Duration::from_millis(20)).await)?;
-        Ok(())
-    }
-    let app = TestApp::new();
-    let one = app.plugin(define("one").provides(NUMBER).run(provides), ()).unwrap();
-    one.ready().await.unwrap();
-    one.cancel();
-    let two = app.plugin(define("two").provides(NUMBER).run(provides), ()).unwrap();
-    let _ = two.ready().await;
-    one.dispose().await;
-    app.quiet().await;
-    assert_eq!(two.state(), State::Active, "{:?}", two.error());
-}

@@ -157,7 +157,3 @@ fn what_no_reader_takes_cannot_be_appended() {
     assert_eq!(wrong, [None, None, None]);
 }
 
-#[test]
-fn an_event_of_a_plugin_can_be_read_back() {
-    assert_eq!(unreadable(NewEvent::raw("plugin/note", "{}")), None);
-}
