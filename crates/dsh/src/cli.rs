@@ -98,7 +98,7 @@ Exit codes:
     0  everything was done; every checked log is sound, or ends in an open turn
     1  something failed; a checked log is damaged, cut at its end, misplaced, of an unknown format or unreadable
     2  the command line is wrong, there is no such store, file or session, or it cannot be read
-  130  Ctrl-C, which ends the program at once: no file and no session is left half made
+  130  Ctrl-C, as a shell tells it: the program ends at once; what it makes is there whole, or not at all
 
 Whoever closes the pipe that is written to has read enough: that is no failure, and a check goes on to its exit code.";
 

@@ -11,7 +11,7 @@ use super::count::count;
 use super::meant::{stored, warn_of_damage};
 use super::out::Out;
 use super::place::Place;
-use super::trouble::told;
+use super::trouble::unstored;
 use crate::cli::SessionForkArgs;
 use crate::exit::{Exit, Failure, UNWRITTEN};
 use crate::visible::visible;
@@ -33,7 +33,7 @@ pub(crate) fn fork(place: &Place, args: &SessionForkArgs, out: &mut Out) -> Resu
     let child = Session::new(header, Some(Seed::from(inherited)))
         .map_err(|error| Failure::bad_input(anyhow!(error)))?;
     let events: Vec<_> = child.events().iter().collect();
-    drop(storage.create(child.header(), &events).map_err(|error| told(error, place))?);
+    drop(storage.create(child.header(), &events).map_err(|error| unstored(error, place))?);
     let path = storage.locate(child.header()).map(|location| match location {
         Location::Jsonl { path } => path.display().to_string(),
         _ => String::new(),

@@ -12,7 +12,7 @@ use super::input::{self, MAX_LOG_BYTES};
 use super::out::Out;
 use super::place::Place;
 use super::progress;
-use super::trouble::told;
+use super::trouble::unstored;
 use crate::cli::SessionImportArgs;
 use crate::exit::{Exit, Failure, UNWRITTEN, say};
 use crate::visible::visible;
@@ -29,7 +29,7 @@ pub(crate) fn import(place: &Place, args: &SessionImportArgs, out: &mut Out) -> 
     let events: Vec<_> = decoded.events.iter().collect();
     let stored = storage.create(&header, &events).map(drop);
     work.finish_and_clear();
-    stored.map_err(|error| told(error, place))?;
+    stored.map_err(|error| unstored(error, place))?;
     let (id, events) = (visible(&header.id), count(events.len(), "event"));
     writeln!(out, "{id} ({events})").context(UNWRITTEN)?;
     Ok(Exit::Fine)

@@ -66,6 +66,11 @@ impl Place {
                 Some(hint) => Err(Failure::bad_input(anyhow!("{place} is {hint}"))),
             };
         }
+        if !path.is_file() {
+            // To read of a pipe would be to wait for it.
+            let shown = visible(&path.display().to_string());
+            return Err(Failure::bad_input(anyhow!("{shown} is neither a folder nor a regular file")));
+        }
         database::look(&path)?;
         Ok(Self::Database(path))
     }

@@ -9,7 +9,15 @@ use super::place::Place;
 use crate::exit::Failure;
 use crate::visible::visible;
 
-/// A place or a log that cannot be used is bad input; anything else is a failure.
+/// As [`told`], where something was to be stored: that the machine did not let it is nobody's input.
+pub(crate) fn unstored(error: StorageError, place: &Place) -> Failure {
+    match error {
+        StorageError::Io { .. } => Failure::from(anyhow!("{}", place.in_our_words(&text(&error)))),
+        error => told(error, place),
+    }
+}
+
+/// What is named and cannot be read is bad input; that somebody else is at work on it is a failure.
 pub(crate) fn told(error: StorageError, place: &Place) -> Failure {
     let text = place.in_our_words(&text(&error));
     match &error {
@@ -21,7 +29,7 @@ pub(crate) fn told(error: StorageError, place: &Place) -> Failure {
             "there is a session `{}` in {place} already: choose another id with --as",
             visible(id)
         )),
-        StorageError::Place { .. } => Failure::bad_input(anyhow!("{text}")),
+        StorageError::Place { .. } | StorageError::Io { .. } => Failure::bad_input(anyhow!("{text}")),
         _ => Failure::from(anyhow!("{text}")),
     }
 }

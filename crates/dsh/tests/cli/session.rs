@@ -1,5 +1,7 @@
 //! `dsh session`: what is stored is looked at, and never changed by that.
 
+#![cfg(feature = "sqlite")]
+
 use std::fs;
 use std::path::PathBuf;
 use std::process::Stdio;

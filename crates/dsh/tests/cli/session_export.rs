@@ -1,5 +1,7 @@
 //! `dsh session export`: a log that is sound, or a word about it.
 
+#![cfg(feature = "sqlite")]
+
 use std::fs;
 
 use dsh_session::SessionLog;

@@ -1,5 +1,7 @@
 //! `dsh session fork`: where it is possible, and what is said where it is not.
 
+#![cfg(feature = "sqlite")]
+
 use serde_json::json;
 
 use crate::fixture::Log;

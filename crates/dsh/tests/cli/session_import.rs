@@ -1,5 +1,7 @@
 //! `dsh session import`: from a log into a store, and back.
 
+#![cfg(feature = "sqlite")]
+
 use std::fs;
 use std::process::Stdio;
 

@@ -1,5 +1,7 @@
 //! `dsh session show` and `ls`: what is read by people.
 
+#![cfg(feature = "sqlite")]
+
 use serde_json::{Value, json};
 
 use crate::fixture::Log;

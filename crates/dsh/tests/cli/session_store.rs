@@ -1,5 +1,7 @@
 //! The place that `--store` names: what it is, and what is wrong with it.
 
+#![cfg(feature = "sqlite")]
+
 use std::fs;
 
 use crate::fixture::Fixture;
@@ -153,6 +155,13 @@ fn a_store_that_is_not_there_is_an_error() {
         let ran = fixture.run(&[&["session", "--store", &path], command].concat());
         assert_refused(&ran, &["there is no folder and no database "]);
     }
+}
+
+#[test]
+#[cfg(unix)]
+fn a_store_that_is_no_file_is_an_error_and_not_waited_for() {
+    let ran = Fixture::new().run(&["session", "--store", "/dev/null", "ls"]);
+    assert_refused(&ran, &["/dev/null is neither a folder nor a regular file"]);
 }
 
 #[test]

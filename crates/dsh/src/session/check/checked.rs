@@ -39,6 +39,8 @@ pub(super) enum Verdict {
     Torn(Torn),
     /// Sound, and not where a store looks for it.
     Misplaced,
+    /// Of a store: it has logs of both encodings.
+    Mixed,
     Unsupported,
     Damaged,
     /// The file could not be read at all.
@@ -53,6 +55,7 @@ pub(super) enum Torn {
     /// Within a compressed frame.
     Frame { at: usize, bytes: usize },
     /// Within the rows of a database.
+    #[cfg_attr(not(feature = "sqlite"), expect(dead_code, reason = "this build has no databases"))]
     Rows { closers: usize },
 }
 
@@ -76,6 +79,7 @@ impl Checked {
             Verdict::Sound | Verdict::Open { .. } => true,
             Verdict::Torn(_)
             | Verdict::Misplaced
+            | Verdict::Mixed
             | Verdict::Unsupported
             | Verdict::Damaged
             | Verdict::Unreadable => false,

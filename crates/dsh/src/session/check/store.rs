@@ -54,11 +54,11 @@ impl<'r> Store<'r> {
         if self.plain == 0 || self.compressed == 0 {
             return Vec::new();
         }
+        let (plain, compressed) = (self.plain, self.compressed);
         let problem = format!(
-            "a store holds logs of one kind, and this one has both, plain ones ({}) and compressed ones ({}): move one kind into another folder",
-            self.plain, self.compressed
+            "{plain} plain and {compressed} compressed, where a store holds one kind: move the others into another folder"
         );
-        vec![Checked::wrong(self.root.display().to_string(), Verdict::Damaged, problem)]
+        vec![Checked::wrong(self.root.display().to_string(), Verdict::Mixed, problem)]
     }
 }
 

@@ -54,6 +54,7 @@ fn verdict(verdict: Verdict) -> (Colour, String) {
         }
         Verdict::Torn(_) => (Colour::Yellow, "cut at its end; it can be continued".to_owned()),
         Verdict::Misplaced => (Colour::Red, "not where it belongs".to_owned()),
+        Verdict::Mixed => (Colour::Red, "logs of both kinds".to_owned()),
         Verdict::Unsupported => (Colour::Red, "made by something that this build does not know".to_owned()),
         Verdict::Damaged => (Colour::Red, "damaged; it cannot be continued".to_owned()),
         Verdict::Unreadable => (Colour::Red, "unreadable".to_owned()),
@@ -98,6 +99,7 @@ pub(super) fn json(checked: &Checked) -> Value {
         Verdict::Torn(Torn::Frame { at, bytes }) => ("torn", json!({ "frameAtByte": at, "bytes": bytes })),
         Verdict::Torn(Torn::Rows { closers }) => ("torn", json!({ "closers": closers })),
         Verdict::Misplaced => ("misplaced", json!({})),
+        Verdict::Mixed => ("mixed", json!({})),
         Verdict::Unsupported => ("unsupported", json!({})),
         Verdict::Damaged => ("damaged", json!({})),
         Verdict::Unreadable => ("unreadable", json!({})),
