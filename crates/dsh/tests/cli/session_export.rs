@@ -50,6 +50,7 @@ fn a_damaged_session_is_an_error_that_says_what_to_run() {
     }
 }
 
+// spec: session/S98
 #[test]
 fn a_session_that_is_not_where_it_belongs_is_checked_with_its_store() {
     for kind in FILES {

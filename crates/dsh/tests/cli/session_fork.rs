@@ -34,6 +34,7 @@ fn a_fork_is_a_new_session_of_the_events_up_to_its_number() {
     }
 }
 
+// spec: session/S64
 #[test]
 fn a_fork_in_an_open_turn_names_the_numbers_that_are_possible() {
     let store = Store::new(Kind::Zstd);
