@@ -43,7 +43,8 @@ impl Place {
     pub(crate) fn to_fill(argument: Option<&Path>) -> Result<Self, Failure> {
         match argument {
             Some(path) if !path.exists() => {
-                let is_database = path.extension().is_some_and(|end| end == "db" || end == "sqlite");
+                let is_database =
+                    path.extension().is_some_and(|end| end == "db" || end == "sqlite" || end == "sqlite3");
                 let path = absolute(path)?;
                 Ok(if is_database { Self::Database(path) } else { Self::Folder(path) })
             }
