@@ -45,6 +45,20 @@ impl SqliteStore {
         Ok(Self { shared: Arc::new(Shared { database, claims, pack: config.pack_chunks }) })
     }
 
+    /// All sessions of which the header can be read, in no particular order, and what is wrong with each of the others.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn survey(&self) -> Result<(Vec<Listed>, Vec<StorageError>), StorageError> {
+        let found = self.shared.database.read(|access| {
+            let (rows, others) = header_row::all(&access.transaction)?;
+            let listed =
+                |row: HeaderRow| Listed { revision: row.state.name(access.store_id), header: row.header };
+            Ok((rows.into_iter().map(listed).collect(), others))
+        })?;
+        Ok(found.unwrap_or_default())
+    }
+
     fn exists(&self, id: &str) -> Result<bool, StorageError> {
         let found = self
             .shared
@@ -141,13 +155,7 @@ impl Storage for SqliteStore {
     }
 
     fn list(&self) -> Result<Vec<Listed>, StorageError> {
-        let found = self.shared.database.read(|access| {
-            let (rows, others) = header_row::all(&access.transaction)?;
-            let listed =
-                |row: HeaderRow| Listed { revision: row.state.name(access.store_id), header: row.header };
-            Ok((rows.into_iter().map(listed).collect(), others))
-        })?;
-        let (listed, others) = found.unwrap_or_default();
+        let (listed, others) = self.survey()?;
         // One bad row does not hide the rest.
         for error in others {
             tracing::warn!(%error, "a session is left out of the list");

@@ -46,16 +46,61 @@ Examples:
   dsh session show --events --full ID         every event, nothing cut
   dsh session export ID > session.jsonl       the log as plain lines, for dsh replay
   dsh session check session.jsonl.zstd        what is wrong with a log, line by line
-  dsh session --store DIR check               the same for all logs of a folder
-  dsh session fork ID --at 41                 a new session of the events 0 to 41
+  dsh session --store DIR check               the same for all logs of a folder, and for where they are
+  dsh session fork ID --at N                  a new session of the events 0 to N
+  dsh session --store new.db import FILE      a session of that database from a log
 
-Nothing here changes a session that is there: a fork is a new one.";
+The beginning of an ID is enough where no other session has it. Nothing here changes a session that is there: a fork is a
+new one.";
+
+const LS_EXAMPLES: &str = "\
+Examples:
+  dsh session ls                     what is stored below $DSH_HOME/sessions, or ~/.dsh/sessions
+  dsh session --store FILE.db ls     what is in a database
+  dsh session ls --json              the headers, for programs";
+
+const SHOW_EXAMPLES: &str = "\
+Examples:
+  dsh session show ID                   what was said, with the numbers of events
+  dsh session show --events --full ID   every event, nothing cut
+  dsh session show --json ID            the header and the events, for programs";
+
+const EXPORT_EXAMPLES: &str = "\
+Examples:
+  dsh session export ID > session.jsonl              for dsh replay
+  dsh session export -o session.jsonl ID             a file for this user alone; never over one that is there
+  dsh session export --unpacked ID | grep chunk      one event per line
+  dsh session export --raw ID                        the stored text, whatever is wrong with it
+
+What is damaged is an error, or, at the end of a log, left out with a warning; --raw looks at nothing.";
+
+const CHECK_EXAMPLES: &str = "\
+Examples:
+  dsh session check                           the whole store: every log, and where it is
+  dsh session check session.jsonl.zstd        one log, compressed or not
+  dsh session check sessions.db               every session of a database
+  curl URL | dsh session check -              a log from standard input";
+
+const FORK_EXAMPLES: &str = "\
+Examples:
+  dsh session fork ID                 a new session of all events
+  dsh session fork ID --at N          of the events 0 to N; where N is not possible, the error names numbers that are
+  dsh session fork ID --as other      with an id of one's own";
+
+const IMPORT_EXAMPLES: &str = "\
+Examples:
+  dsh session import session.jsonl                                 into $DSH_HOME/sessions, or ~/.dsh/sessions
+  dsh session --store new.db import session.jsonl.zstd             into a database, which is made if it is missing
+  dsh session --store a.db export ID | dsh session import - --as other   from a database to files";
 
 const SESSION_EXIT_CODES: &str = "\
 Exit codes:
     0  everything was done; every checked log is sound, or ends in an open turn
-    1  something failed; a checked log is damaged, cut at its end, or of an unknown format
-    2  the command line is wrong, there is no such session, or its log cannot be read";
+    1  something failed; a checked log is damaged, cut at its end, misplaced, of an unknown format or unreadable
+    2  the command line is wrong, there is no such store, file or session, or it cannot be read
+  130  Ctrl-C, as a shell tells it: the program ends at once; what it makes is there whole, or not at all
+
+Whoever closes the pipe that is written to has read enough: that is no failure, and a check goes on to its exit code.";
 
 const SAFETY: &str = "\
 A log is a stranger's commands. They are listed first and run after a yes. They start in a temporary folder that is
@@ -87,7 +132,7 @@ pub(crate) enum Command {
     /// Run the tool calls of a session log again and compare the results.
     #[command(after_help = format!("{SAFETY}\n\n{REPLAY_EXAMPLES}\n\n{EXIT_CODES}\n{INTERRUPTED}"))]
     Replay(ReplayArgs),
-    /// Look at stored sessions, check their logs, and fork them.
+    /// Look at stored sessions, check their logs, fork and import them.
     #[command(after_help = format!("{SESSION_EXAMPLES}\n\n{SESSION_EXIT_CODES}"))]
     Session(SessionArgs),
     /// List the plugins that are compiled in.
@@ -133,16 +178,23 @@ pub(crate) struct SessionArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum SessionCommand {
     /// List the stored sessions, newest first.
+    #[command(after_help = format!("{LS_EXAMPLES}\n\n{SESSION_EXIT_CODES}"))]
     Ls(SessionLsArgs),
     /// Show what a session holds.
+    #[command(after_help = format!("{SHOW_EXAMPLES}\n\n{SESSION_EXIT_CODES}"))]
     Show(SessionShowArgs),
     /// Write a session as one plain log.
+    #[command(after_help = format!("{EXPORT_EXAMPLES}\n\n{SESSION_EXIT_CODES}"))]
     Export(SessionExportArgs),
     /// Say what is wrong with a log, line by line.
-    #[command(after_help = SESSION_EXIT_CODES)]
+    #[command(after_help = format!("{CHECK_EXAMPLES}\n\n{SESSION_EXIT_CODES}"))]
     Check(SessionCheckArgs),
     /// Make a new session from the beginning of one.
+    #[command(after_help = format!("{FORK_EXAMPLES}\n\n{SESSION_EXIT_CODES}"))]
     Fork(SessionForkArgs),
+    /// Make a session of the store from a log.
+    #[command(after_help = format!("{IMPORT_EXAMPLES}\n\n{SESSION_EXIT_CODES}"))]
+    Import(SessionImportArgs),
 }
 
 #[derive(Debug, Args)]
@@ -154,7 +206,7 @@ pub(crate) struct SessionLsArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct SessionShowArgs {
-    /// The session.
+    /// The session: its id, or the beginning of it that no other has.
     pub(crate) id: String,
     /// Show every event, not only what was said.
     #[arg(long)]
@@ -169,19 +221,22 @@ pub(crate) struct SessionShowArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct SessionExportArgs {
-    /// The session.
+    /// The session: its id, or the beginning of it that no other has.
     pub(crate) id: String,
-    /// The file to make; standard output without it.
+    /// The file to make; standard output without it, or where it is `-`.
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// Write one event per line, also streamed pieces.
     #[arg(long)]
     pub(crate) unpacked: bool,
+    /// Write the stored text as it is, whatever is wrong with it. Not for databases, which store none.
+    #[arg(long, conflicts_with = "unpacked")]
+    pub(crate) raw: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct SessionCheckArgs {
-    /// A log, compressed or not, or a folder of them; the whole store without it.
+    /// A log, compressed or not, a folder of them, or a database; `-` is standard input. The whole store without it.
     pub(crate) path: Option<PathBuf>,
     /// Print one JSON object per log and line.
     #[arg(long)]
@@ -190,7 +245,7 @@ pub(crate) struct SessionCheckArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct SessionForkArgs {
-    /// The session.
+    /// The session: its id, or the beginning of it that no other has.
     pub(crate) id: String,
     /// The last event that the new one has; all of them without it. No turn may be open there.
     #[arg(long, value_name = "SEQ")]
@@ -201,6 +256,15 @@ pub(crate) struct SessionForkArgs {
     /// Print what was made as JSON.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SessionImportArgs {
+    /// The log, compressed or not; `-` is standard input.
+    pub(crate) file: PathBuf,
+    /// The session's id, instead of the one that the log names.
+    #[arg(long = "as", value_name = "ID")]
+    pub(crate) name: Option<String>,
 }
 
 #[derive(Debug, Args)]

@@ -1,75 +1,140 @@
-//! `dsh session check`: what is wrong with a log, line by line.
+//! `dsh session check`: what is wrong with logs, line by line.
+//!
+//! Read `checked` (what there is to say), `log` (of one file), `store` (of many, and where they are), `rows` (of a
+//! database), then `told`, which says it.
+
+mod checked;
+mod log;
+#[cfg(feature = "sqlite")]
+mod rows;
+mod store;
+mod told;
 
 use std::fs;
-use std::io::{self, Write};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
 use clap::ColorChoice;
-use dsh_session::{Checkup, StorageError, Verdict};
-use serde_json::{Value, json};
 
+use super::database;
+use super::input;
+use super::out::Out;
 use super::place::Place;
 use super::progress;
-use super::times::moment;
 use crate::cli::SessionCheckArgs;
 use crate::exit::{Exit, Failure, UNWRITTEN};
-use crate::paint::{Colour, Paint};
+use crate::paint::Paint;
 use crate::visible::visible;
 
-/// The most bytes of text that one log may hold, unpacked.
-const MAX_LOG_BYTES: u64 = 4 << 30;
+use checked::Checked;
 
-pub(crate) fn check(place: &Place, args: &SessionCheckArgs, color: ColorChoice) -> Result<Exit, Failure> {
-    let logs = match &args.path {
-        Some(path) => logs_of(path)?,
-        None => match place {
-            Place::Folder(root) => logs_of(root)?,
-            Place::Database(_) => {
-                return Err(Failure::bad_input(anyhow!(
-                    "a database is checked as it is read: use `dsh session show`"
-                )));
-            }
-        },
-    };
-    let bar = progress::bar(logs.len() as u64, "checking");
-    let mut worst = Exit::Fine;
-    let mut out = io::stdout().lock();
-    let paint = Paint::for_stream(color, &io::stdout());
-    for path in &logs {
-        let checked = look(path);
-        if !checked.as_ref().is_ok_and(Checked::is_sound) {
-            worst = Exit::Failed;
-        }
-        bar.suspend(|| match args.json {
-            true => writeln!(out, "{}", described(path, &checked)),
-            false => told(&mut out, paint, path, &checked),
-        })
-        .context(UNWRITTEN)?;
-        bar.inc(1);
-    }
-    bar.finish_and_clear();
-    if logs.is_empty() && !args.json {
-        writeln!(out, "there are no logs to check").context(UNWRITTEN)?;
-    }
-    Ok(worst)
+/// What is to be checked.
+enum Subject {
+    /// A log, by itself.
+    File(PathBuf),
+    /// All logs below a folder, each by itself.
+    Files(PathBuf),
+    /// All logs of a store, also for where they are.
+    Store(PathBuf),
+    Database(PathBuf),
 }
 
-/// The log that a path is, or all logs below it.
-fn logs_of(path: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let shown = || visible(&path.display().to_string());
-    let meta =
-        fs::metadata(path).with_context(|| format!("cannot read {}", shown())).map_err(Failure::bad_input)?;
-    if meta.is_file() {
-        return Ok(vec![path.to_owned()]);
+pub(crate) fn check(
+    store: Option<&Path>,
+    args: &SessionCheckArgs,
+    color: ColorChoice,
+    out: &mut Out,
+) -> Result<Exit, Failure> {
+    let mut report = Report { json: args.json, paint: Paint::for_stream(color, &std::io::stdout()), out };
+    let checked = match subject(store, args)? {
+        Subject::File(path) => report.all([path], log::look)?,
+        Subject::Files(folder) => report.all(logs_below(&folder)?, log::look)?,
+        Subject::Store(root) => {
+            let mut store = store::Store::new(&root);
+            let mut checked = report.all(logs_below(&root)?, |log| store.look(log))?;
+            checked.extend(report.all(store.mixed(), |mixed| mixed)?);
+            checked
+        }
+        Subject::Database(path) => database_checked(&mut report, &path)?,
+    };
+    if checked.is_empty() && !args.json {
+        let place = match &args.path {
+            Some(path) => visible(&path.display().to_string()),
+            None => nothing_in(&Place::named(store)?),
+        };
+        let what = if args.path.is_some() { "there are no logs to check in " } else { "" };
+        writeln!(report.out, "{what}{place}").context(UNWRITTEN)?;
     }
+    Ok(if checked.iter().all(|is_fine| *is_fine) { Exit::Fine } else { Exit::Failed })
+}
+
+/// What is said of a place without sessions.
+pub(crate) fn nothing_in(place: &Place) -> String {
+    match place.hint() {
+        None => format!("there are no sessions in {place}"),
+        Some(hint) => format!("there are no sessions in {place}; {hint}"),
+    }
+}
+
+/// Whether nothing is wrong with a log by itself.
+pub(crate) fn is_fine(path: &Path) -> bool {
+    log::look(path.to_owned()).is_fine()
+}
+
+fn subject(store: Option<&Path>, args: &SessionCheckArgs) -> Result<Subject, Failure> {
+    let Some(path) = &args.path else {
+        return Ok(match Place::named(store)? {
+            Place::Folder(root) => Subject::Store(root),
+            Place::Database(path) => Subject::Database(path),
+        });
+    };
+    if input::is_standard_input(path) {
+        return Ok(Subject::File(path.clone()));
+    }
+    let meta = fs::metadata(path)
+        .with_context(|| format!("cannot check {}", visible(&path.display().to_string())))
+        .map_err(Failure::bad_input)?;
+    Ok(match meta.is_dir() {
+        true => Subject::Files(path.clone()),
+        // A pipe is not asked: what was read of it would be gone.
+        false if meta.is_file() && database::is_database(path) => {
+            let _ = database::look(path)?;
+            Subject::Database(std::path::absolute(path)?)
+        }
+        false => Subject::File(path.clone()),
+    })
+}
+
+#[cfg(feature = "sqlite")]
+fn database_checked(report: &mut Report<'_>, path: &Path) -> Result<Vec<bool>, Failure> {
+    let place = Place::Database(path.to_owned());
+    let rows = rows::Rows::new(&place, path)?;
+    report.all(rows.sessions()?, |session| rows.look(session))
+}
+
+#[cfg(not(feature = "sqlite"))]
+fn database_checked(_: &mut Report<'_>, path: &Path) -> Result<Vec<bool>, Failure> {
+    // Says that this build has no databases.
+    Place::Database(path.to_owned()).open().map(|_| Vec::new())
+}
+
+/// All logs below a folder, in the order of their paths.
+fn logs_below(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     let mut logs = Vec::new();
-    let mut folders = vec![path.to_owned()];
+    let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
-        let entries = fs::read_dir(&folder)
-            .with_context(|| format!("cannot read {}", visible(&folder.display().to_string())))?;
+        let shown = || visible(&folder.display().to_string());
+        let entries = match fs::read_dir(&folder) {
+            Ok(entries) => entries,
+            // The store of a user who has none yet.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+            Err(error) => {
+                return Err(Failure::from(anyhow!(error).context(format!("cannot read {}", shown()))));
+            }
+        };
         for entry in entries {
-            let path = entry?.path();
+            let path = entry.with_context(|| format!("cannot read {}", shown()))?.path();
             // Links are not followed: a store has none, and one could lead in a circle.
             let Ok(meta) = fs::symlink_metadata(&path) else { continue };
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
@@ -84,123 +149,42 @@ fn logs_of(path: &Path) -> Result<Vec<PathBuf>, Failure> {
     Ok(logs)
 }
 
-/// What there is to say of a log's file.
-struct Checked {
-    checkup: Checkup,
-    /// Where a frame begins that was cut, and how many bytes there are of it.
-    cut_frame: Option<(usize, usize)>,
-}
-
-impl Checked {
-    fn is_sound(&self) -> bool {
-        matches!(self.checkup.verdict, Verdict::Sound | Verdict::Open { .. }) && self.cut_frame.is_none()
-    }
-}
-
-fn look(path: &Path) -> Result<Checked, String> {
-    let bytes = fs::read(path).map_err(|error| error.to_string())?;
-    let shown = path.display().to_string();
-    let unpacked = dsh_session_jsonl::unpack(&shown, &bytes, MAX_LOG_BYTES).map_err(|error| match error {
-        // It names a session that is not known yet.
-        StorageError::Corrupt { what, .. } => what,
-        other => other.to_string(),
-    })?;
-    let checkup = Checkup::of(&unpacked.text, unpacked.whole);
-    Ok(Checked { checkup, cut_frame: unpacked.cut_frame.map(|at| (at, bytes.len() - at)) })
-}
-
-fn told(
-    out: &mut impl Write,
+/// Where results go.
+struct Report<'o> {
+    json: bool,
     paint: Paint,
-    path: &Path,
-    checked: &Result<Checked, String>,
-) -> io::Result<()> {
-    let path = visible(&path.display().to_string());
-    let Checked { checkup, cut_frame } = match checked {
-        Ok(checked) => checked,
-        Err(error) => {
-            return writeln!(
-                out,
-                "{path}: {}\n    {}",
-                paint.with(Colour::Red, "unreadable"),
-                visible(error)
-            );
-        }
-    };
-    let (colour, verdict) = match (&checkup.verdict, cut_frame) {
-        (Verdict::Sound | Verdict::Open { .. }, Some(_)) => (Colour::Yellow, CUT.to_owned()),
-        (verdict, _) => of_verdict(verdict),
-    };
-    let (lines, events) = (checkup.lines, checkup.events);
-    writeln!(out, "{path}: {} ({lines} lines, {events} events)", paint.with(colour, verdict))?;
-    for finding in &checkup.findings {
-        writeln!(out, "    line {}: {}", finding.line, visible(&finding.problem.to_string()))?;
-    }
-    if checkup.more_findings > 0 {
-        writeln!(out, "    and {} more", checkup.more_findings)?;
-    }
-    if let Some((at, bytes)) = cut_frame {
-        let kept = checkup.events;
-        writeln!(
-            out,
-            "    byte {at}: the last frame was cut after {bytes} bytes; a resume keeps the {kept} whole events and writes what is left of it again"
-        )?;
-    }
-    if let (Verdict::Torn { line, bytes, closers }, Some(header)) = (&checkup.verdict, &checkup.header) {
-        let created = moment(i64::try_from(header.created_at_ms).unwrap_or(i64::MAX));
-        writeln!(
-            out,
-            "    a resume of `{}` (created {created}) takes away {bytes} bytes from line {line} on and closes {closers} open events",
-            visible(&header.id)
-        )?;
-    }
-    Ok(())
+    out: &'o mut Out,
 }
 
-const CUT: &str = "cut at its end; it can be resumed";
-
-fn of_verdict(verdict: &Verdict) -> (Colour, String) {
-    match verdict {
-        Verdict::Sound => (Colour::Green, "sound".to_owned()),
-        Verdict::Open { closers } => {
-            (Colour::Yellow, format!("sound, its last turn is open (a resume adds {closers} events)"))
+impl Report<'_> {
+    /// Checks one after another and says what came of it; gives which are fine.
+    fn all<S>(
+        &mut self,
+        subjects: impl IntoIterator<Item = S, IntoIter: ExactSizeIterator>,
+        mut look: impl FnMut(S) -> Checked,
+    ) -> Result<Vec<bool>, Failure> {
+        let subjects = subjects.into_iter();
+        let bar = progress::bar(subjects.len() as u64, "checking");
+        let mut fine = Vec::new();
+        for subject in subjects {
+            let checked = look(subject);
+            fine.push(checked.is_fine());
+            bar.suspend(|| self.one(&checked))?;
+            bar.inc(1);
         }
-        Verdict::Torn { .. } => (Colour::Yellow, CUT.to_owned()),
-        Verdict::Unsupported => (Colour::Red, "made by something that this build does not know".to_owned()),
-        _ => (Colour::Red, "damaged; it cannot be resumed".to_owned()),
+        bar.finish_and_clear();
+        Ok(fine)
     }
-}
 
-fn described(path: &Path, checked: &Result<Checked, String>) -> Value {
-    match checked {
-        Err(error) => json!({ "path": path, "verdict": "unreadable", "error": error }),
-        Ok(Checked { checkup, cut_frame }) => {
-            let (verdict, detail) = match &checkup.verdict {
-                Verdict::Sound => ("sound", json!({})),
-                Verdict::Open { closers } => ("open", json!({ "closers": closers })),
-                Verdict::Torn { line, bytes, closers } => {
-                    ("torn", json!({ "line": line, "bytes": bytes, "closers": closers }))
-                }
-                Verdict::Unsupported => ("unsupported", json!({})),
-                _ => ("damaged", json!({})),
-            };
-            let findings: Vec<Value> = checkup
-                .findings
-                .iter()
-                .map(|finding| json!({ "line": finding.line, "problem": finding.problem.to_string() }))
-                .collect();
-            json!({
-                "path": path,
-                "session": checkup.header.as_ref().map(|header| &header.id),
-                "verdict": verdict,
-                "detail": detail,
-                "lines": checkup.lines,
-                "events": checkup.events,
-                "findings": findings,
-                "moreFindings": checkup.more_findings,
-                "cutFrameAtByte": cut_frame.map(|(at, _)| at),
-                "canResume": checkup.verdict.can_resume(),
-            })
+    fn one(&mut self, checked: &Checked) -> Result<(), Failure> {
+        let written = match self.json {
+            true => writeln!(self.out, "{}", told::json(checked)),
+            false => told::text(self.out, self.paint, checked),
+        };
+        match written.and_then(|()| self.out.flush()) {
+            // The result is the exit code too.
+            Err(_) if self.out.is_unread() => Ok(()),
+            written => Ok(written.context(UNWRITTEN)?),
         }
     }
 }

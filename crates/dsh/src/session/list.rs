@@ -7,9 +7,12 @@ use clap::ColorChoice;
 use dsh_session::{Listed, Origin};
 use unicode_width::UnicodeWidthStr;
 
+use super::check::nothing_in;
+use super::out::Out;
 use super::place::Place;
 use super::times::moment;
-use super::unreadable;
+use super::trouble::told;
+use super::width::terminal_width;
 use crate::cli::SessionLsArgs;
 use crate::exit::{Exit, Failure, UNWRITTEN};
 use crate::paint::{Colour, Paint};
@@ -17,29 +20,33 @@ use crate::visible::{fitted, shortened};
 
 const HEADINGS: [&str; 4] = ["SESSION", "CREATED (UTC)", "FROM", "FOLDER"];
 const MAX_ID: usize = 48;
+/// Where there is no terminal whose width could be followed.
+const MAX_FOLDER: usize = 200;
+/// Narrower than this a folder tells nothing; rather the terminal breaks the line.
+const MIN_FOLDER: usize = 8;
 
-pub(crate) fn list(place: &Place, args: &SessionLsArgs, color: ColorChoice) -> Result<Exit, Failure> {
-    let mut sessions = place.open()?.list().map_err(unreadable)?;
+pub(crate) fn list(
+    place: &Place,
+    args: &SessionLsArgs,
+    color: ColorChoice,
+    out: &mut Out,
+) -> Result<Exit, Failure> {
+    let mut sessions = place.open()?.list().map_err(|error| told(error, place))?;
     sessions.sort_by(|one, two| {
         let key =
             |listed: &Listed| (std::cmp::Reverse(listed.header.created_at_ms), listed.header.id.clone());
         key(one).cmp(&key(two))
     });
-    let mut out = io::stdout().lock();
     if args.json {
         let headers: Vec<_> = sessions.iter().map(|listed| &listed.header).collect();
-        serde_json::to_writer_pretty(&mut out, &headers).context(UNWRITTEN)?;
+        serde_json::to_writer_pretty(&mut *out, &headers).context(UNWRITTEN)?;
         writeln!(out).context(UNWRITTEN)?;
     } else if sessions.is_empty() {
-        writeln!(out, "there are no sessions in {place}").context(UNWRITTEN)?;
+        writeln!(out, "{}", nothing_in(place)).context(UNWRITTEN)?;
     } else {
-        table(&mut out, Paint::for_stream(color, &out_stream()), &sessions).context(UNWRITTEN)?;
+        table(out, Paint::for_stream(color, &io::stdout()), &sessions).context(UNWRITTEN)?;
     }
     Ok(Exit::Fine)
-}
-
-fn out_stream() -> io::Stdout {
-    io::stdout()
 }
 
 fn table(out: &mut impl Write, paint: Paint, sessions: &[Listed]) -> io::Result<()> {
@@ -48,10 +55,19 @@ fn table(out: &mut impl Write, paint: Paint, sessions: &[Listed]) -> io::Result<
         rows.iter().map(|row| row[column].width()).chain([HEADINGS[column].width()]).max().unwrap_or(0)
     };
     let widths = [width(0), width(1), width(2)];
+    // The last column takes what the terminal leaves.
+    let others = widths.iter().map(|width| width + 2).sum::<usize>();
+    let room = terminal_width().map_or(MAX_FOLDER, |width| width.saturating_sub(others).max(MIN_FOLDER));
     let line = |cells: [&str; 4]| {
         let [id, created, from, folder] = cells;
         let [first, second, third] = widths;
-        format!("{}  {}  {}  {folder}", fitted(id, first), fitted(created, second), fitted(from, third))
+        format!(
+            "{}  {}  {}  {}",
+            fitted(id, first),
+            fitted(created, second),
+            fitted(from, third),
+            shortened(folder, room)
+        )
     };
     writeln!(out, "{}", paint.with(Colour::Bold, line(HEADINGS)))?;
     for row in &rows {
@@ -69,5 +85,5 @@ fn row(listed: &Listed) -> [String; 4] {
     };
     let created = moment(i64::try_from(header.created_at_ms).unwrap_or(i64::MAX));
     let folder = header.cwd.as_deref().unwrap_or("-");
-    [shortened(&header.id, MAX_ID), created, from, shortened(folder, 200)]
+    [shortened(&header.id, MAX_ID), created, from, folder.to_owned()]
 }

@@ -17,3 +17,13 @@ pub(crate) fn bar(total: u64, what: &'static str) -> ProgressBar {
     bar.enable_steady_tick(Duration::from_millis(200));
     bar
 }
+
+/// Says on standard error that something goes on whose length is not known; nothing where that is no terminal.
+pub(crate) fn spinner(what: &'static str) -> ProgressBar {
+    if !io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new_spinner().with_message(what);
+    bar.enable_steady_tick(Duration::from_millis(200));
+    bar
+}
