@@ -29,12 +29,6 @@ impl Flag {
     fn is(&self) -> bool {
         self.0.load(SeqCst)
     }
-    fn block(&self) {
-        let start = Instant::now();
-        while !self.is() && start.elapsed() < Duration::from_secs(20) {
-            std::thread::sleep(Duration::from_millis(2));
-        }
-    }
 }
 
 impl Drop for Flag {
@@ -297,4 +291,3 @@ async fn a_limit_of_its_own_costs_an_effect_the_same_however_many_there_are() {
     }
     assert!(took[1] < took[0] * 8, "four times as many cost {:?} instead of {:?}", took[1], took[0]);
 }
-

@@ -4,14 +4,13 @@
 #![cfg(unix)]
 
 use std::path::Path;
-use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use cordis::{Fiber, Handle, State, testing::TestApp};
 use dsh_session::{
     CreateSession, NewEvent, PERSISTENCE, SESSIONS, Session, SessionPersistence, SessionStore,
 };
-use dsh_session_jsonl::{Compression, Config, Fsync};
+use dsh_session_jsonl::{Compression, Config};
 
 fn config(folder: &Path) -> Config {
     let mut config = Config::new(folder);
@@ -46,34 +45,6 @@ fn text_of(error: &dyn std::error::Error) -> String {
     causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
-fn again(name: &str, root: &Path, before: &str) -> Command {
-    let me = std::env::current_exe().unwrap();
-    let mut command = Command::new("sh");
-    command.args(["-c", &format!("{before} exec \"$0\" --exact {name} --ignored --nocapture")]);
-    command
-        .arg(me)
-        .env("ATTACK_ROOT", root)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    command
-}
-
-fn root() -> Option<std::path::PathBuf> {
-    std::env::var_os("ATTACK_ROOT").map(Into::into)
-}
-
-fn passes(mut command: Command) {
-    let out = command.output().unwrap();
-    let text = format!("{}{}", String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr));
-    println!("{text}");
-    assert!(
-        out.status.success(),
-        "{}",
-        text.chars().rev().take(3000).collect::<String>().chars().rev().collect::<String>()
-    );
-}
-
 async fn flushed_then_resumed(compression: Compression, event: NewEvent) -> Result<u64, String> {
     let home = tempfile::tempdir().unwrap();
     let config = Config { compression, ..config(home.path()) };
@@ -104,4 +75,3 @@ async fn events_that_were_flushed_are_resumed_whatever_the_layout_of_their_json(
         assert_eq!(flushed_then_resumed(compression, event).await, Ok(10), "{compression:?}");
     }
 }
-

@@ -156,4 +156,3 @@ fn what_no_reader_takes_cannot_be_appended() {
     let wrong = events.map(|(kind, data)| unreadable(NewEvent::raw(kind, data)));
     assert_eq!(wrong, [None, None, None]);
 }
-
