@@ -99,7 +99,7 @@ fn other_process() {
     }
 }
 
-// spec: session/S101, design/P8
+// spec: session/S101, cases/G2, design/P8
 #[test]
 fn a_session_that_another_process_writes_to_is_busy_and_free_when_that_is_killed() {
     for compression in BOTH {
@@ -116,7 +116,7 @@ fn a_session_that_another_process_writes_to_is_busy_and_free_when_that_is_killed
     }
 }
 
-// spec: session/S101, design/P8
+// spec: session/S101, cases/G2, design/P8
 #[test]
 fn a_session_that_this_process_writes_to_is_busy_to_another_one() {
     let root = tempfile::tempdir().unwrap();

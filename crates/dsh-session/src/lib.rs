@@ -6,7 +6,8 @@
 //!
 //! Read `event` with `payload` and `data` (what happened), `surface` and `fold` (the conversation), `new_event` with
 //! `lossless` and `finite` (what may be added), `session` with `seed` (where it is added), `store` and `fork`, then
-//! `closers`; `log`, `header`, `line`, `packed` and `pack` are the format of files.
+//! `closers` and `calls`; `storage` and `persistence` (how sessions become durable); `log`, `header`, `line`, `packed`, `pack`,
+//! `checkup` and `stored` are the format of files.
 //!
 //! **Architecture Invariant:** events keep their data as the text that they came with, so what is read is written again byte
 //! for byte. A reader that does not know an event type refuses the whole log, unless the event says that it can be
