@@ -277,18 +277,3 @@ async fn plugins_in_a_chain_of_needs_and_groups_of_a_dropped_app_are_all_undone(
     }
     assert!(wrong.is_empty(), "{} of 30: {wrong:?}", wrong.len());
 }
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_limit_of_its_own_costs_an_effect_the_same_however_many_there_are() {
-    let mut took = Vec::new();
-    for count in [5_000, 20_000] {
-        let app = TestApp::new();
-        let start = Instant::now();
-        for _ in 0..count {
-            app.effect("limited", async || ()).unwrap().with_limit(Duration::from_secs(5));
-        }
-        took.push(start.elapsed());
-        println!("{count}: {:?}", start.elapsed());
-    }
-    assert!(took[1] < took[0] * 8, "four times as many cost {:?} instead of {:?}", took[1], took[0]);
-}

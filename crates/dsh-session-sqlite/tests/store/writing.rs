@@ -14,7 +14,8 @@ fn a_configuration_has_defaults_and_bounds() {
     assert_eq!(config, Config::new("a.db"));
     assert_eq!(
         serde_json::to_value(&config).unwrap(),
-        serde_json::json!({"path": "a.db", "journalMode": "wal", "busyTimeoutMs": 5000, "packChunks": true})
+        serde_json::json!({"path": "a.db", "journalMode": "wal", "busyTimeoutMs": 5000, "packChunks": true,
+            "writeBatchMaxDelayMs": 200, "preparedSessionCacheSize": 5})
     );
     for mode in ["wal", "delete", "truncate", "persist"] {
         let text = format!(r#"{{"path":"a.db","journalMode":"{mode}"}}"#);
