@@ -70,19 +70,31 @@ impl<F: Send + Sync + 'static> Drop for Listener<F> {
         if !needs_drop::<F>() {
             return;
         }
-        let (owner, event) = (self.head.owner.clone(), self.head.event);
-        let late =
-            if self.head.live.load(Relaxed) || is_removing() { None } else { Shared::of(self.head.effect()) };
-        let Some(shared) = late else {
-            drop_reported(self.head.effect(), &owner, || Label::On(event), call);
-            return;
-        };
-        let (effect, done) = (self.head.effect(), std::mem::take(&mut self.done));
-        shared.runtime.spawn(async move {
-            drop_reported(effect, &owner, || Label::On(event), call);
-            drop(done);
-        });
+        let (owner, event, effect) = (self.head.owner.clone(), self.head.event, self.head.effect());
+        let removed = !self.head.live.load(Relaxed);
+        drop_captures(effect, owner, removed, move || Label::On(event), call, std::mem::take(&mut self.done));
     }
+}
+
+/// Drops what a plugin's code captured, and then `done`: here, or as a task of the app where the code had been `removed`
+/// and a caller of it happens to be the last who holds it.
+pub(crate) fn drop_captures<F: Send + 'static>(
+    effect: u64,
+    owner: Arc<FiberCell>,
+    removed: bool,
+    label: impl FnOnce() -> Label + Send + 'static,
+    code: F,
+    done: DoneSlot,
+) {
+    let late = if !removed || is_removing() { None } else { Shared::of(effect) };
+    let Some(shared) = late else {
+        drop_reported(effect, &owner, label, code);
+        return drop(done);
+    };
+    shared.runtime.spawn(async move {
+        drop_reported(effect, &owner, label, code);
+        drop(done);
+    });
 }
 
 /// A listener without the type of its closure. Sealed: it is public only because keys name it.

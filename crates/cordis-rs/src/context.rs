@@ -248,6 +248,10 @@ impl Context {
     /// Mounts a plugin below this context. Its body runs later, when its needs are met, and never inside of this call;
     /// it is unloaded with this context's plugin. The fiber that is returned is a handle: dropping it unloads nothing.
     ///
+    /// # Ordering
+    /// Plugins that do not depend on each other have none: where the runtime has several threads they load at the same
+    /// time. One that has to come after another needs a service of it.
+    ///
     /// # Errors
     /// The context is inactive, a needed key's name is in use with another type, or an observer refused the plugin.
     pub fn plugin<P: Plugin>(&self, plugin: P, config: P::Config) -> Result<Fiber, MountError> {

@@ -7,6 +7,7 @@ use crate::{
     done::Done,
     fiber::FiberCell,
     foreign::Foreign,
+    frames::{self, Frame},
     ordered::Ordered,
     service::AnyProvided,
     shared::Shared,
@@ -323,6 +324,23 @@ impl Context {
                 Err(failed(format!("panicked: {panic}").into()))
             }
         }
+    }
+
+    /// As [`effect_with`](Context::effect_with), for a set-up that waits for nothing.
+    ///
+    /// # Errors
+    /// The context is inactive, or the set-up failed: then the undoing of what it had registered is requested, newest
+    /// first; what can be undone at once is undone. So it is when the set-up panics, and the panic goes on to the caller.
+    pub fn effects<E: From<Inactive>>(
+        &self,
+        label: impl Into<Cow<'static, str>>,
+        setup: impl FnOnce(&Context) -> Result<(), E>,
+    ) -> Result<Effect, E> {
+        let running = self.begin_group(label.into())?;
+        let inside = frames::enter(Frame { effect: running.id, fiber: self.cell().id });
+        let made = setup(&self.in_group(running.id));
+        inside.leave();
+        made.map(|()| running.complete(None))
     }
 
     fn begin_group(&self, label: Cow<'static, str>) -> Result<Running<'_>, Inactive> {

@@ -207,7 +207,7 @@ impl Fiber {
         Poll::Pending
     }
 
-    /// Waits until its state is `state`, for ever if need be.
+    /// Waits until its state is `state`, for ever if need be. A state that has passed by the time it looks again is missed.
     pub async fn until(&self, state: State) {
         self.shared.help();
         let waiter = Waiter::new(self);

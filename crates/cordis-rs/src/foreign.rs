@@ -20,6 +20,11 @@ impl Foreign {
         Foreign { frame: Frame { effect, fiber: cell.id }, span }
     }
 
+    /// The effect that the code belongs to.
+    pub(crate) fn effect(&self) -> u64 {
+        self.frame.effect
+    }
+
     /// Runs one call or one poll of it; gives the text of its panic if it has one.
     pub(crate) fn run<T>(&self, code: impl FnOnce() -> T) -> Result<T, String> {
         let result = contained(|| {

@@ -71,6 +71,7 @@ mod done;
 mod effect;
 mod foreign;
 mod frames;
+mod lend;
 mod waits;
 
 mod needs;
@@ -126,6 +127,7 @@ pub use fiber::{Fiber, State};
 pub use fibers::FiberId;
 pub use inspect::{Below, EffectNode, FiberNode, Inspection, NeedNode};
 pub use layers::{Layer, LayerError, LayerUndo, Layers};
+pub use lend::{Lent, LentCall, Refused};
 pub use needs::Needs;
 pub use on::On;
 pub use plugin::{Apply, Define, FnPlugin, Plugin, PluginId, define};

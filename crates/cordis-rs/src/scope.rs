@@ -62,6 +62,8 @@ impl Context {
         let cell = self.insert(&mut fibers, "open a scope", State::Active, "scope".into(), |data| {
             data.view = view.clone();
         })?;
+        // Under the lock: nobody closes it before it is open.
+        key.open();
         drop(fibers);
         let ctx = Context::new(self.shared().clone(), cell, view);
         Ok(Scope { ctx, key: key.clone() })

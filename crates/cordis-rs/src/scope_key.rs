@@ -3,7 +3,7 @@
 use crate::{
     ScopeError,
     shared::Buckets,
-    sync::{Arc, AtomicBool, Mutex, OnceLock, Ordering::*, Swap},
+    sync::{Arc, AtomicBool, AtomicUsize, Mutex, OnceLock, Ordering::*, Swap},
     table::Table,
 };
 use std::fmt;
@@ -37,6 +37,10 @@ struct Inner {
     /// Whether it is, or was, anybody's parent: a scope that never was cannot close a cycle.
     has_children: AtomicBool,
     events: Buckets,
+    /// How many scopes are open for it.
+    open: AtomicUsize,
+    /// Whether one ever was.
+    opened: AtomicBool,
 }
 
 /// The capability to move a scope to another parent; only the one who bound it has it.
@@ -58,6 +62,8 @@ impl ScopeKey {
             bound: Mutex::default(),
             has_children: AtomicBool::new(false),
             events: Table::new(4),
+            open: AtomicUsize::new(0),
+            opened: AtomicBool::new(false),
         }))
     }
 
@@ -117,6 +123,30 @@ impl ScopeKey {
     #[must_use]
     pub fn chain(&self) -> Vec<ScopeKey> {
         std::iter::successors(Some(self.clone()), ScopeKey::parent).collect()
+    }
+
+    /// Whether it, or an ancestor, had a [`Scope`](crate::Scope) and has none that is open any more: from the moment when the
+    /// last one begins to close, before anything that was registered there is undone. An identity for which no scope was
+    /// ever opened is not closed.
+    ///
+    /// Whoever acts in the name of a scope asks this after having asked what the scope's registrations say, guards for
+    /// instance: what they said then was still complete.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        let mut closed = false;
+        self.visit(|scope| closed |= scope.0.opened.load(SeqCst) && scope.0.open.load(SeqCst) == 0);
+        closed
+    }
+
+    /// A scope is opened for it.
+    pub(crate) fn open(&self) {
+        self.0.open.fetch_add(1, SeqCst);
+        self.0.opened.store(true, SeqCst);
+    }
+
+    /// One of its scopes begins to close.
+    pub(crate) fn close(&self) {
+        self.0.open.fetch_sub(1, SeqCst);
     }
 
     /// Binds the parent, once.

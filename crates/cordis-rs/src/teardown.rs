@@ -53,6 +53,12 @@ impl Shared {
         let mut after = After::default();
         if let Some(data) = fibers.get_mut(id) {
             data.disposing = true;
+            // A fiber without a plugin that has a view is a scope's; the root has none.
+            if data.plugin.is_none()
+                && let Some(scope) = data.view.as_ref().and_then(|view| view.scope.as_ref())
+            {
+                scope.close();
+            }
             self.cancel_load(data, &mut after);
         }
         fibers.enqueue(id);

@@ -144,15 +144,16 @@ on_both_flavours! {
     #[test]
     async fn a_check_that_panics_at_the_mounting_is_one_failure_of_that_fiber() {
         let app = TestApp::new();
-        let log = Log::default();
+        // One each: plugins that do not depend on each other load at the same time where there is a second thread.
+        let (log, other) = (Log::default(), Log::default());
         let bad = app.plugin(checked(), Config { size: 666, log: log.clone() }).unwrap();
-        let good = app.plugin(checked(), Config { size: 1, log: log.clone() }).unwrap();
+        let good = app.plugin(checked(), Config { size: 1, log: other.clone() }).unwrap();
         assert_eq!(states(&app, [&bad, &good]).await, [State::Failed, State::Active]);
         let errors = app.take_errors();
         assert_eq!(errors.len(), 1, "{errors:?}");
         assert_eq!((&*errors[0].plugin, errors[0].message.contains("the beast")), ("checked#1", true));
         assert!(with_causes(&bad.ready().await.unwrap_err()).contains("the beast"));
-        assert_eq!(log.take(), ["checks 666", "checks 1", "loads with 1"]);
+        assert_eq!((log.take(), other.take()), (vec!["checks 666".into()], vec!["checks 1".into(), "loads with 1".into()]));
         bad.update(Config { size: 2, log: log.clone() }).await.unwrap();
         assert_eq!(bad.state(), State::Active);
     }

@@ -74,6 +74,18 @@ async fn a_dispatcher_shows_its_scope_and_a_wrapper_its_place() {
 }
 
 #[tokio::test]
+async fn lent_code_shows_whose_it_is() {
+    let app = App::new().unwrap();
+    let fiber = app.plugin(define("lender").run(async |_: &Context, _: (), _: &()| Ok(())), ()).unwrap();
+    fiber.ready().await.unwrap();
+    let (_, lent) = fiber.context().lend("code", "a secret").unwrap();
+    let call = lent.start(|secret| Box::pin(std::future::ready(*secret))).unwrap();
+    assert_eq!(format!("{lent:?} {call:?}"), "Lent(of lender#1) LentCall(of lender#1)");
+    let refused = lent.call::<()>(|_| panic!("why")).unwrap_err();
+    assert_eq!(format!("{refused:?}"), "Panicked { plugin: \"lender\", reason: \"why\" }");
+}
+
+#[tokio::test]
 async fn tables_show_names_and_counts_but_no_values() {
     let named = cordis::NamedEntries::<&str>::new();
     let undo = named.insert("first", "a secret").unwrap();

@@ -234,7 +234,7 @@ fn a_value_may_use_the_table_when_it_is_dropped() {
         undo.undo();
         done.send(seen.load(SeqCst))
     });
-    assert_eq!(wait.recv_timeout(Duration::from_secs(5)).expect("a deadlock"), 10);
+    assert_eq!(wait.recv_timeout(Duration::from_secs(60)).expect("a deadlock"), 10);
 }
 
 /// Looks at the table that it is in whenever it is cloned, as a value with an `Rc`-like handle to its owner may.
@@ -258,7 +258,7 @@ fn a_value_may_use_the_table_when_it_is_cloned() {
         undo.undo();
         done.send(found)
     });
-    assert_eq!(wait.recv_timeout(Duration::from_secs(5)).expect("a deadlock"), (true, 1));
+    assert_eq!(wait.recv_timeout(Duration::from_secs(60)).expect("a deadlock"), (true, 1));
 }
 
 // spec: scope/S34

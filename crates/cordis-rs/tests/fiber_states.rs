@@ -244,7 +244,7 @@ fn what_changes_while_a_teardown_runs_is_looked_at_when_it_is_over() {
         fiber.ready().await.unwrap();
         let told = statuses(&app);
         let gone = tokio::spawn(async move { provided.dispose().await });
-        fiber.until(State::Unloading).await;
+        log.until_len(2).await;
         // Held up by the dependant's teardown; it is offered again right after.
         gone.await.unwrap();
         app.provide(NUMBER, Arc::new(2)).unwrap();

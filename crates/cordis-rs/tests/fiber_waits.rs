@@ -6,13 +6,19 @@ mod support_errors;
 mod support_lifecycle;
 
 use cordis::{App, Context, Fiber, FiberError, Handle, Inactive, Key, State, define};
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, AtomicU32, Ordering::SeqCst},
+use std::{
+    pin::pin,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU32, Ordering::SeqCst},
+    },
 };
 use support_errors::with_causes;
 use support_lifecycle::{Log, both_flavours, effects, errors, fine, ms, paused, statuses};
-use tokio::time::{Instant, sleep, timeout};
+use tokio::{
+    sync::Semaphore,
+    time::{Instant, sleep, timeout},
+};
 
 const NUMBER: Key<u32> = Key::new("number");
 const OTHER: Key<u32> = Key::new("other");
@@ -110,7 +116,7 @@ fn ready_means_settled_and_is_at_once_so_for_a_pending_fiber() {
     both_flavours(async || {
         let (app, log) = (App::new().unwrap(), Log::new());
         let fiber = slow(&app, &log);
-        assert_eq!(timeout(ms(500), fiber.ready()).await.unwrap().unwrap(), State::Pending);
+        assert_eq!(timeout(ms(60_000), fiber.ready()).await.unwrap().unwrap(), State::Pending);
         assert_eq!(fiber.ready().await.unwrap(), State::Pending);
     });
 }
@@ -119,20 +125,23 @@ fn ready_means_settled_and_is_at_once_so_for_a_pending_fiber() {
 #[test]
 fn ready_waits_through_all_the_work_that_follows() {
     both_flavours(async || {
-        let (app, log) = (App::new().unwrap(), Log::new());
-        let plugin = define("p").run(async |ctx: &Context, _: (), log: &Log| {
+        let (app, log, go) = (App::new().unwrap(), Log::new(), Arc::new(Semaphore::new(0)));
+        let plugin = define("p").run(async |ctx: &Context, _: (), (log, go): &(Log, Arc<Semaphore>)| {
             log.add("load start");
-            ctx.effect("undo", log.slow_undo("undo", ms(20)))?;
+            ctx.effect("undo", log.held_undo("undo", go))?;
             sleep(ms(20)).await;
             log.add("load end");
             fine()
         });
-        let fiber = app.plugin(plugin, log.clone()).unwrap();
+        let fiber = app.plugin(plugin, (log.clone(), go.clone())).unwrap();
         fiber.ready().await.unwrap();
         let restarting = fiber.clone();
         tokio::spawn(async move { restarting.restart().await });
         fiber.until(State::Unloading).await;
-        assert_eq!(fiber.ready().await.unwrap(), State::Active);
+        let mut ready = pin!(fiber.ready());
+        assert!(timeout(ms(1), ready.as_mut()).await.is_err());
+        go.add_permits(1);
+        assert_eq!(ready.await.unwrap(), State::Active);
         assert_eq!(
             log.take(),
             ["load start", "load end", "undo start", "undo end", "load start", "load end"]
@@ -286,21 +295,26 @@ fn the_error_of_a_failed_plugin_is_kept_after_its_disposal() {
 #[test]
 fn a_provider_is_not_active_before_its_body_has_ended_and_its_dependants_wait_for_it() {
     both_flavours(async || {
-        let (app, log) = (App::new().unwrap(), Log::new());
-        let provider = define("provider").run(async |ctx: &Context, _: (), log: &Log| {
-            ctx.provide(OTHER, Arc::new(7))?;
-            sleep(ms(20)).await;
-            log.add("provider up");
-            fine()
-        });
+        let (app, log, go) = (App::new().unwrap(), Log::new(), Arc::new(Semaphore::new(0)));
+        let provider =
+            define("provider").run(async |ctx: &Context, _: (), (log, go): &(Log, Arc<Semaphore>)| {
+                ctx.provide(OTHER, Arc::new(7))?;
+                go.acquire().await?.forget();
+                log.add("provider up");
+                fine()
+            });
         let dependant =
             define("dependant").needs(OTHER).run(async |_: &Context, n: Handle<u32>, log: &Log| {
                 log.add(format!("dependant up with {}", *n.get()?));
                 fine()
             });
         let waiting = app.plugin(dependant, log.clone()).unwrap();
-        app.plugin(provider, log.clone()).unwrap();
+        app.plugin(provider, (log.clone(), go.clone())).unwrap();
+        while app.peek(OTHER).is_none() {
+            sleep(ms(1)).await;
+        }
         assert_eq!(waiting.ready().await.unwrap(), State::Pending);
+        go.add_permits(1);
         waiting.until(State::Active).await;
         assert_eq!(log.take(), ["provider up", "dependant up with 7"]);
     });

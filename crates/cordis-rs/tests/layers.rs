@@ -67,7 +67,7 @@ fn in_time<T: Send + 'static>(job: impl FnOnce() -> T + Send + 'static) -> T {
         let _inside = runtime.enter();
         done.send(job())
     });
-    wait.recv_timeout(Duration::from_secs(5)).expect("a deadlock, or a panic")
+    wait.recv_timeout(Duration::from_secs(60)).expect("a deadlock, or a panic")
 }
 
 // spec: scope/S29

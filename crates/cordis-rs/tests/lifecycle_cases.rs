@@ -8,13 +8,20 @@ mod support_lifecycle;
 use cordis::{
     App, BoxError, Context, Disposed, Emit, Fiber, Gone, Handle, Key, State, UpdateError, define, keys,
 };
-use std::sync::{
-    Arc, Mutex,
-    atomic::{AtomicU32, Ordering::SeqCst},
+use std::{
+    pin::pin,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU32, Ordering::SeqCst},
+    },
 };
 use support_errors::with_causes;
 use support_lifecycle::{Log, both_flavours, counts, errors, fine, ms, statuses};
-use tokio::{task::JoinHandle, time::sleep};
+use tokio::{
+    sync::Semaphore,
+    task::JoinHandle,
+    time::{sleep, timeout},
+};
 
 const PING: Emit<()> = Emit::new("ping");
 const NUMBER: Key<u32> = Key::new("number");
@@ -24,12 +31,6 @@ async fn listens(ctx: &Context, _: (), log: &Log) -> Result<(), BoxError> {
     fine()
 }
 
-/// The clock of the case: 50 and 10 ms where it is paused, ten times as much where other work may be in its way.
-fn pace() -> u64 {
-    let real = tokio::runtime::Handle::current().metrics().num_workers() > 1;
-    if real { 10 } else { 1 }
-}
-
 // spec: cases/L1, design/P1
 #[test]
 fn a_body_that_wakes_after_its_disposal_mounts_nothing() {
@@ -37,18 +38,20 @@ fn a_body_that_wakes_after_its_disposal_mounts_nothing() {
         let (app, log) = (App::new().unwrap(), Log::new());
         app.on(PING).run(|()| ()).unwrap();
         let before = counts(&app.inspect().fiber);
-        let body = async |ctx: &Context, _: (), log: &Log| {
+        let go = Arc::new(Semaphore::new(0));
+        let body = async |ctx: &Context, _: (), (log, go): &(Log, Arc<Semaphore>)| {
             log.add("body");
-            sleep(ms(50 * pace())).await;
+            go.acquire().await?.forget();
             let child = ctx.plugin(define("child").run(listens), log.clone());
             log.add(format!("mounted: {}", child.is_ok()));
             fine()
         };
-        let fiber = app.plugin(define("p").run(body), log.clone()).unwrap();
-        sleep(ms(10 * pace())).await;
+        let fiber = app.plugin(define("p").run(body), (log.clone(), go.clone())).unwrap();
+        log.until_len(1).await;
         assert_eq!(fiber.dispose().await, Disposed::default());
         assert_eq!(app.listeners(PING), 1);
-        sleep(ms(60 * pace())).await;
+        go.add_permits(1);
+        sleep(ms(60)).await;
         assert_eq!(app.listeners(PING), 1);
         assert_eq!(counts(&app.inspect().fiber), before);
         assert_eq!(log.take(), ["body"]);
@@ -109,12 +112,14 @@ fn two_tasks_that_dispose_at_once_both_wait_for_the_one_slow_clean_up() {
     });
 }
 
-/// Logs `load N`, is slow, and then listens with N.
-async fn configured(ctx: &Context, _: (), (n, log): &(u32, Log)) -> Result<(), BoxError> {
+type Configured = (u32, Log, Arc<Semaphore>);
+
+/// Logs `load N`, waits to be let go, and then listens with N.
+async fn configured(ctx: &Context, _: (), (n, log, go): &Configured) -> Result<(), BoxError> {
     log.add(format!("load {n}"));
     let (last, end) = (*n, log.clone());
     ctx.effect("undo", async move || end.add(format!("undo {last}")))?;
-    sleep(ms(40)).await;
+    go.acquire().await?.forget();
     log.add(format!("commit {n}"));
     ctx.on(PING).with((*n, log.clone())).run(|(n, log), ()| log.add(format!("ping {n}")))?;
     fine()
@@ -125,16 +130,16 @@ async fn configured(ctx: &Context, _: (), (n, log): &(u32, Log)) -> Result<(), B
 fn of_two_updates_during_a_load_the_last_wins_and_no_stale_one_commits() {
     both_flavours(async || {
         let (app, log) = (App::new().unwrap(), Log::new());
-        let fiber = app.plugin(define("p").run(configured), (1, log.clone())).unwrap();
-        fiber.until(State::Loading).await;
-        while log.len() == 0 {
-            sleep(ms(1)).await;
-        }
-        let (b, a) = (fiber.clone(), fiber.clone());
-        let (to_b, to_a) = ((2u32, log.clone()), (1u32, log.clone()));
-        let (b, a) = tokio::join!(b.update(to_b), a.update(to_a));
-        b.unwrap();
-        a.unwrap();
+        let go = Arc::new(Semaphore::new(0));
+        let config = |n: u32| (n, log.clone(), go.clone());
+        let fiber = app.plugin(define("p").run(configured), config(1)).unwrap();
+        log.until_len(1).await;
+        let (mut b, mut a) = (pin!(fiber.update(config(2))), pin!(fiber.update(config(1))));
+        assert!(timeout(ms(1), b.as_mut()).await.is_err());
+        assert!(timeout(ms(1), a.as_mut()).await.is_err());
+        go.add_permits(1);
+        b.await.unwrap();
+        a.await.unwrap();
         app.emit(PING, &());
         let happened = log.take();
         assert_eq!(happened.first().unwrap(), "load 1");
@@ -152,17 +157,22 @@ fn of_two_updates_during_a_load_the_last_wins_and_no_stale_one_commits() {
 fn an_update_during_the_teardown_of_another_wins() {
     both_flavours(async || {
         let (app, log) = (App::new().unwrap(), Log::new());
-        let body = async |ctx: &Context, _: (), (n, log): &(u32, Log)| {
+        let go = Arc::new(Semaphore::new(0));
+        let body = async |ctx: &Context, _: (), (n, log, go): &(u32, Log, Arc<Semaphore>)| {
             log.add(format!("load {n}"));
-            ctx.effect("slow", log.slow_undo("slow", ms(20)))?;
+            ctx.effect("slow", log.held_undo("slow", go))?;
             fine()
         };
-        let fiber = app.plugin(define("p").run(body), (1, log.clone())).unwrap();
+        let config = |n: u32| (n, log.clone(), go.clone());
+        let fiber = app.plugin(define("p").run(body), config(1)).unwrap();
         fiber.ready().await.unwrap();
-        let (other, config) = (fiber.clone(), (2u32, log.clone()));
-        let first = tokio::spawn(async move { other.update(config).await });
+        let (other, two) = (fiber.clone(), config(2));
+        let first = tokio::spawn(async move { other.update(two).await });
         fiber.until(State::Unloading).await;
-        fiber.update((3u32, log.clone())).await.unwrap();
+        let mut second = pin!(fiber.update(config(3)));
+        assert!(timeout(ms(1), second.as_mut()).await.is_err());
+        go.add_permits(1);
+        second.await.unwrap();
         first.await.unwrap().unwrap();
         assert_eq!(log.take(), ["load 1", "slow start", "slow end", "load 3"]);
     });

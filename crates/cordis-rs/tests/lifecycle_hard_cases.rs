@@ -16,6 +16,7 @@ use support_errors::with_causes;
 use support_lifecycle::{Log, both_flavours, counts, errors, fine, ms, paused, secs, unblocked};
 use tokio::{
     runtime::Builder,
+    sync::Semaphore,
     time::{Instant, sleep, timeout},
 };
 
@@ -358,17 +359,19 @@ fn a_chain_of_ten_thousand_goes_down_and_comes_back_twice_in_linear_time() {
 #[test]
 fn the_wait_of_a_disposal_can_be_dropped_half_way_and_a_second_one_waits_for_the_rest() {
     both_flavours(async || {
-        let (app, log) = (App::new().unwrap(), Log::new());
-        let body = async |ctx: &Context, _: (), log: &Log| {
+        let (app, log, go) = (App::new().unwrap(), Log::new(), Arc::new(Semaphore::new(0)));
+        let body = async |ctx: &Context, _: (), (log, go): &(Log, Arc<Semaphore>)| {
             ctx.effect("first", log.undo("first"))?;
-            ctx.effect("slow", log.slow_undo("slow", ms(500)))?;
+            ctx.effect("slow", log.held_undo("slow", go))?;
             ctx.effect("last", log.undo("last"))?;
             fine()
         };
-        let fiber = app.plugin(define("p").run(body), log.clone()).unwrap();
+        let fiber = app.plugin(define("p").run(body), (log.clone(), go.clone())).unwrap();
         fiber.ready().await.unwrap();
         assert!(timeout(ms(10), fiber.dispose()).await.is_err());
+        log.until_len(2).await;
         assert_eq!((fiber.state(), log.take()), (State::Unloading, vec!["last".into(), "slow start".into()]));
+        go.add_permits(1);
         assert_eq!(fiber.dispose().await, Disposed::default());
         assert_eq!((fiber.state(), log.take()), (State::Disposed, vec!["slow end".into(), "first".into()]));
     });
@@ -378,19 +381,20 @@ fn the_wait_of_a_disposal_can_be_dropped_half_way_and_a_second_one_waits_for_the
 #[test]
 fn a_disposal_whose_wait_is_dropped_goes_on_without_anybody() {
     both_flavours(async || {
-        let (app, log) = (App::new().unwrap(), Log::new());
-        let body = async |ctx: &Context, _: (), log: &Log| {
+        let (app, log, go) = (App::new().unwrap(), Log::new(), Arc::new(Semaphore::new(0)));
+        let body = async |ctx: &Context, _: (), (log, go): &(Log, Arc<Semaphore>)| {
             ctx.effect("first", log.undo("first"))?;
-            ctx.effect("slow", log.slow_undo("slow", ms(500)))?;
+            ctx.effect("slow", log.held_undo("slow", go))?;
             sleep(ms(60_000)).await;
             fine()
         };
-        let fiber = app.plugin(define("p").run(body), log.clone()).unwrap();
+        let fiber = app.plugin(define("p").run(body), (log.clone(), go.clone())).unwrap();
         fiber.until(State::Loading).await;
         while counts(&app.inspect().fiber).1 < 3 {
             sleep(ms(1)).await;
         }
         assert!(timeout(ms(5), fiber.dispose()).await.is_err());
+        go.add_permits(1);
         fiber.until(State::Disposed).await;
         assert_eq!(log.take(), ["slow start", "slow end", "first"]);
     });

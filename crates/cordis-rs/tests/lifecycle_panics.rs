@@ -5,7 +5,12 @@
 mod support_lifecycle;
 
 use cordis::{App, BoxError, Context, Disposed, Emit, Key, State, define, keys};
-use std::{fmt, future::pending, sync::Arc, thread, time::Instant};
+use std::{
+    fmt,
+    future::pending,
+    sync::{Arc, Mutex, mpsc},
+    thread,
+};
 use support_lifecycle::{Log, both_flavours, counts, errors, fine, ms, unblocked};
 use tokio::{runtime::Builder, time::sleep};
 
@@ -79,15 +84,15 @@ fn a_body_that_panics_when_it_is_dropped_is_disposed_all_the_same() {
         let body = async |ctx: &Context, _: (), log: &Log| {
             ctx.effect("undo", log.undo("undo"))?;
             let _bomb = Bomb("body");
+            log.add("in");
             pending::<()>().await;
             fine()
         };
         let fiber = app.plugin(define("p").run(body), log.clone()).unwrap();
-        fiber.until(State::Loading).await;
+        log.until_len(1).await;
         app.emit(PING, &());
-        sleep(ms(5)).await;
         assert_eq!(fiber.dispose().await, Disposed::default());
-        assert_eq!((fiber.state(), log.take()), (State::Disposed, vec!["undo".to_owned()]));
+        assert_eq!((fiber.state(), log.take()), (State::Disposed, vec!["in".to_owned(), "undo".to_owned()]));
         is_well(&app).await;
     });
 }
@@ -232,6 +237,13 @@ fn observers_of_states_and_failures_that_panic_stop_nothing() {
     });
 }
 
+type Held = Arc<Mutex<mpsc::Receiver<()>>>;
+
+/// Blocks the thread until the test sends.
+fn let_through(held: &Held) {
+    held.lock().unwrap().recv().unwrap();
+}
+
 // spec: design/P4
 #[test]
 fn a_body_and_a_disposer_that_block_their_thread_hold_up_nobody_else() {
@@ -239,29 +251,34 @@ fn a_body_and_a_disposer_that_block_their_thread_hold_up_nobody_else() {
         let runtime = Builder::new_multi_thread().worker_threads(2).enable_time().build().unwrap();
         runtime.block_on(async {
             let (app, log) = (App::new().unwrap(), Log::new());
-            let body = async |ctx: &Context, _: (), log: &Log| {
-                let end = log.clone();
+            let (let_go, held) = mpsc::channel::<()>();
+            let body = async |ctx: &Context, _: (), (log, held): &(Log, Held)| {
+                let (end, go) = (log.clone(), held.clone());
                 ctx.effect("blocks", async move || {
-                    thread::sleep(ms(300));
+                    end.add("disposer in");
+                    let_through(&go);
                     end.add("disposer done");
                 })?;
                 log.add("body in");
-                thread::sleep(ms(300));
+                let_through(held);
                 log.add("body done");
                 sleep(ms(60_000)).await;
                 fine()
             };
-            let start = Instant::now();
-            let fiber = app.plugin(define("blocks").run(body), log.clone()).unwrap();
-            while log.len() == 0 {
-                sleep(ms(1)).await;
-            }
+            let config = (log.clone(), Arc::new(Mutex::new(held)));
+            let fiber = app.plugin(define("blocks").run(body), config).unwrap();
+            log.until_len(1).await;
             // Another plugin loads and unloads meanwhile.
             is_well(&app).await;
-            assert!(start.elapsed() < ms(300), "{:?}", start.elapsed());
+            assert_eq!(log.take(), ["body in"]);
+            fiber.cancel();
+            let_go.send(()).unwrap();
+            log.until_len(2).await;
+            is_well(&app).await;
+            assert_eq!(log.take(), ["body done", "disposer in"]);
+            let_go.send(()).unwrap();
             assert_eq!(fiber.dispose().await, Disposed::default());
-            assert!(start.elapsed() >= ms(600));
-            assert_eq!(log.take(), ["body in", "body done", "disposer done"]);
+            assert_eq!(log.take(), ["disposer done"]);
         });
     });
 }

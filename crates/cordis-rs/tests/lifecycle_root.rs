@@ -243,7 +243,7 @@ fn what_is_disposed_after_the_runtime_has_ended_ends_too() {
     });
     for (app, log) in left {
         let later = Builder::new_current_thread().enable_time().build().unwrap();
-        let left = later.block_on(async { tokio::time::timeout(secs(5), app.shutdown()).await });
+        let left = later.block_on(async { tokio::time::timeout(secs(60), app.shutdown()).await });
         assert_eq!(left.unwrap(), Disposed::default());
         assert_eq!(log.take(), ["undo"]);
     }

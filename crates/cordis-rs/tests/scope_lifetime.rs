@@ -366,7 +366,7 @@ async fn dropping_a_scope_requests_its_close() {
     let said = log.clone();
     scope.context().effect("bye", async move || said.say("bye")).unwrap();
     drop(scope);
-    tokio::time::timeout(Duration::from_secs(5), fiber.until(State::Disposed)).await.unwrap();
+    tokio::time::timeout(Duration::from_secs(60), fiber.until(State::Disposed)).await.unwrap();
     app.at(&key).emit(PING, &1);
     assert_eq!(log.take(), ["bye"]);
     assert_eq!(app.inspect().fiber.effects, []);

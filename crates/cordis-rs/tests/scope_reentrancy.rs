@@ -347,5 +347,5 @@ async fn a_change_of_a_layer_may_close_the_scope_that_it_was_made_in() {
     layers.effect(scope.context(), "names", |names| names.0.insert("a", 1)).unwrap();
     scope.close().await;
     assert!(layers.peek(scope.key()).is_none());
-    tokio::time::timeout(Duration::from_secs(5), app.quiet()).await.unwrap();
+    tokio::time::timeout(Duration::from_secs(60), app.quiet()).await.unwrap();
 }

@@ -69,9 +69,10 @@ fn what_a_plugin_holds_is_send_and_sync() {
         On<'static, Emit<u8>>, Next<'static, u8, u8>, At<'static>, Define, FnPlugin<(), u8, fn()>,
         Handle<str>, Lease<'static, str>, Handle<dyn Fn() + Send + Sync>, Lease<'static, dyn Fn() + Send + Sync>,
         Layers<Table>, NamedEntries<u8>, AnonymousEntries<u8>, EntryUndo, Ticks, Debounce<u8>, Throttle<u8>,
+        Lent<u8>, Lent<Box<dyn Fn() + Send + Sync>>,
     );
     // The future of `next.run` lends a boxed future: it moves between threads and is not shared.
-    assert_all!("Send Unpin": Run<'static, u8, u8>, BoxFuture<'static, u8>);
+    assert_all!("Send Unpin": Run<'static, u8, u8>, BoxFuture<'static, u8>, LentCall<u8>, LentCall<Local>);
 }
 
 #[test]
@@ -87,6 +88,7 @@ fn what_is_looked_at_is_plain_data() {
 fn errors_cross_threads() {
     assert_all!("Send Sync Unpin UnwindSafe":
         ContextDisposed, Gone, Inactive, ListenError, ListenerPanic, NoRuntime, ProvideError, ScopeError, Duplicate,
+        Refused,
     );
     assert_all!("Send Sync Unpin":
         BoxError, SharedError, EffectError, Failure, Failures, FiberError, MountError, UpdateError, LayerError<Gone>,
@@ -128,6 +130,9 @@ async fn every_future(app: &App, fiber: &Fiber, effect: &Effect, scope: &Scope, 
     spawnable(fiber.restart());
     spawnable(fiber.dispose());
     spawnable(scope.close());
+    if let Ok((_, lent)) = ctx.lend("code", |n: u8| n) {
+        spawnable(async move { lent.start(|code| Box::pin(std::future::ready(code(1))))?.await });
+    }
     spawnable(app.quiet());
     spawnable(app.shutdown());
 }

@@ -203,11 +203,11 @@ on_both_flavours! {
         let needs = consumer(&app, "needs", &log);
         assert_eq!(states(&app, [&needs, &needs_bar]).await, [A, A]);
         app.emit(PING, &2);
-        let mut lines = log.take();
-        assert_eq!(lines.drain(..2).collect::<Vec<_>>(), ["ping 1", "(true, true, true) Pending"]);
-        assert_eq!(lines.pop().as_deref(), Some("ping 2"));
-        lines.sort();
-        assert_eq!(lines, ["bar's loads with 2", "child loads", "needs loads with 1"]);
+        let lines = log.take();
+        let (mut loads, own): (Vec<_>, Vec<_>) = lines.into_iter().partition(|line| line.contains("loads"));
+        assert_eq!(own, ["ping 1", "(true, true, true) Pending", "ping 2"]);
+        loads.sort();
+        assert_eq!(loads, ["bar's loads with 2", "child loads", "needs loads with 1"]);
         // What was registered for the dependant goes with it.
         needs.dispose().await;
         app.emit(PING, &3);

@@ -81,7 +81,9 @@ on_both_flavours! {
         let needs = consumer(&app, "needs", &log);
         let slow = app.plugin(define("slow").run(slow), (log.clone(), go.clone())).unwrap();
         slow.until(State::Loading).await;
-        while log.take().len() < 2 {
+        let mut lines = Vec::new();
+        while lines.len() < 2 {
+            lines.extend(log.take());
             tokio::task::yield_now().await;
         }
         needs.ready().await.unwrap();

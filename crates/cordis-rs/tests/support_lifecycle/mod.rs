@@ -15,7 +15,7 @@ use std::{
     thread,
     time::Duration,
 };
-use tokio::{runtime::Builder, time::timeout};
+use tokio::{runtime::Builder, sync::Semaphore, time::timeout};
 
 pub(crate) type Boxed = Pin<Box<dyn Future<Output = ()> + Send>>;
 
@@ -26,7 +26,7 @@ pub(crate) fn both_flavours(test: impl AsyncFn() + Send + 'static) {
         on_current_thread(&test);
         eprintln!("on the multi-thread flavour");
         let runtime = Builder::new_multi_thread().worker_threads(2).enable_time().build().unwrap();
-        let ended = runtime.block_on(async { timeout(secs(30), test()).await });
+        let ended = runtime.block_on(async { timeout(secs(120), test()).await });
         runtime.shutdown_timeout(secs(5));
         ended.expect("the test waited for ever on the multi-thread flavour");
     });
@@ -51,7 +51,7 @@ pub(crate) fn unblocked(test: impl FnOnce() + Send + 'static) {
         let _ended = ended;
         test();
     });
-    let blocked = wait.recv_timeout(secs(90)) == Err(RecvTimeoutError::Timeout);
+    let blocked = wait.recv_timeout(secs(300)) == Err(RecvTimeoutError::Timeout);
     assert!(!blocked, "the test blocks its thread");
     if let Err(panic) = thread.join() {
         resume_unwind(panic);
@@ -109,6 +109,29 @@ impl Log {
                 tokio::time::sleep(after).await;
                 log.add(format!("{text} end"));
             })
+        }
+    }
+
+    /// A disposer that says so when it starts and, once `go` has a permit for it, when it ends.
+    pub(crate) fn held_undo(
+        &self,
+        text: &'static str,
+        go: &Arc<Semaphore>,
+    ) -> impl FnOnce() -> Boxed + Send + use<> {
+        let (log, go) = (self.clone(), go.clone());
+        move || {
+            Box::pin(async move {
+                log.add(format!("{text} start"));
+                go.acquire().await.unwrap().forget();
+                log.add(format!("{text} end"));
+            })
+        }
+    }
+
+    /// Waits until it has `count` lines.
+    pub(crate) async fn until_len(&self, count: usize) {
+        while self.len() < count {
+            tokio::time::sleep(ms(1)).await;
         }
     }
 
