@@ -119,13 +119,13 @@ impl Checkup {
             self.lines += 1;
             let problem = match read(&reader, &line, next) {
                 Ok(parsed) => {
-                    next += length(&parsed);
-                    surface.as_mut().and_then(|surface| fold(surface, &mut events, parsed).err())
+                    next += parsed.len();
+                    surface.as_mut().and_then(|surface| parsed.fold_into(surface, &mut events).err())
                 }
                 Err(problem) => {
                     // A gap is told of once: the lines after it are counted on from it.
                     if let Problem::SeqGap { found: Some(found), .. } = problem {
-                        next = found + read(&reader, &line, found).map_or(1, |parsed| length(&parsed));
+                        next = found + read(&reader, &line, found).map_or(1, |parsed| parsed.len());
                     }
                     Some(problem)
                 }
@@ -156,29 +156,4 @@ fn read(reader: &Reader<'_>, line: &Line, next: u64) -> Result<Parsed, Problem> 
         return Err(Problem::NotJson { reason: "a line starts with `{`".to_owned() });
     }
     if line.ended { line::parse(&text.into(), 0..text.len(), next) } else { Err(Problem::Unended) }
-}
-
-fn length(parsed: &Parsed) -> u64 {
-    match parsed {
-        Parsed::Event(_) => 1,
-        Parsed::Run(run) => run.len() as u64,
-    }
-}
-
-fn fold(surface: &mut Surface, events: &mut Events, parsed: Parsed) -> Result<(), Problem> {
-    match parsed {
-        Parsed::Run(run) => {
-            surface.pass(run.len() as u64);
-            events.push_run(run);
-        }
-        Parsed::Event(event) => {
-            let earlier = |seq: u64| events.get(usize::try_from(seq).ok()?);
-            let plan = surface
-                .plan(&event, earlier)
-                .map_err(|error| Problem::Misplaced { reason: error.to_string() })?;
-            surface.commit(event.seq(), plan);
-            events.push(event);
-        }
-    }
-    Ok(())
 }

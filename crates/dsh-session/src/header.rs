@@ -1,11 +1,12 @@
 //! The first line of a log.
 
+use dsh_llm::open::present;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::error::Problem;
-use crate::json::{check_safe, object, present, reason};
+use crate::json::{check_safe, object, reason};
 
 /// The format version that this build reads and writes.
 pub const FORMAT_VERSION: i64 = 0;

@@ -1,7 +1,7 @@
-//! Stricter than serde's derive: an object is an object, and a field that is there is not `null`.
+//! Stricter than serde's derive: an object is an object, and a number is one that every reader keeps exact.
 
+use serde::Deserialize;
 use serde::de::Error as _;
-use serde::{Deserialize, Deserializer};
 
 /// Reads a struct from an object only; a derived `Deserialize` takes an array as well.
 pub(crate) fn object<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, serde_json::Error> {
@@ -10,13 +10,6 @@ pub(crate) fn object<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, serde_j
     } else {
         Err(serde_json::Error::custom("an object is expected"))
     }
-}
-
-/// For an optional field: absent or a value, but not `null`.
-pub(crate) fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
-    deserializer: D,
-) -> Result<Option<T>, D::Error> {
-    T::deserialize(deserializer).map(Some)
 }
 
 /// What a parser expected, with the column in the line instead of the parser's own line and column.

@@ -3,16 +3,18 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use dsh_llm::open::present;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::error::Problem;
 use crate::event::{Event, kind_of};
-use crate::json::{MAX_SAFE, check_safe, object, present, reason, whole as whole_number};
+use crate::events::Events;
+use crate::json::{MAX_SAFE, check_safe, object, reason, whole as whole_number};
 use crate::packed;
 use crate::run::Run;
 use crate::seed;
-use crate::surface::{ReplaceObject, SurfaceOp, is_surface_type};
+use crate::surface::{ReplaceObject, Surface, SurfaceOp, is_surface_type};
 use crate::text::JsonText;
 use crate::vocabulary::is_known;
 
@@ -39,6 +41,35 @@ struct Envelope<'a> {
 pub(crate) enum Parsed {
     Event(Arc<Event>),
     Run(Run),
+}
+
+impl Parsed {
+    /// How many events it holds.
+    pub(crate) fn len(&self) -> u64 {
+        match self {
+            Self::Event(_) => 1,
+            Self::Run(run) => run.len() as u64,
+        }
+    }
+
+    /// Puts it behind `events` and has the surface follow; where it fails, both stay as they are.
+    pub(crate) fn fold_into(self, surface: &mut Surface, events: &mut Events) -> Result<(), Problem> {
+        match self {
+            Self::Run(run) => {
+                surface.pass(run.len() as u64);
+                events.push_run(run);
+            }
+            Self::Event(event) => {
+                let earlier = |seq: u64| events.get(usize::try_from(seq).ok()?);
+                let plan = surface
+                    .plan(&event, earlier)
+                    .map_err(|error| Problem::Misplaced { reason: error.to_string() })?;
+                surface.commit(event.seq(), plan);
+                events.push(event);
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Reads one line of a log: a part of `whole`. Its first event must have the number `next`.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::error::{Problem, ReadError};
 use crate::events::Events;
 use crate::header::SessionHeader;
-use crate::line::{self, Parsed};
+use crate::line;
 use crate::surface::Surface;
 
 const ZSTD_MAGIC: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
@@ -135,21 +135,7 @@ impl<'b> Reader<'b> {
         if !line.ended {
             return Err(Problem::Unended);
         }
-        match line::parse(&self.text, range, events.len() as u64)? {
-            Parsed::Run(run) => {
-                surface.pass(run.len() as u64);
-                events.push_run(run);
-            }
-            Parsed::Event(event) => {
-                let earlier = |seq: u64| events.get(usize::try_from(seq).ok()?);
-                let plan = surface
-                    .plan(&event, earlier)
-                    .map_err(|source| Problem::Misplaced { reason: source.to_string() })?;
-                surface.commit(event.seq(), plan);
-                events.push(event);
-            }
-        }
-        Ok(())
+        line::parse(&self.text, range, events.len() as u64)?.fold_into(surface, events)
     }
 
     /// The line as text, if it can be an object at all.

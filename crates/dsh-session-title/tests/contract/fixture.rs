@@ -22,6 +22,7 @@ impl Fixture {
     pub(crate) async fn new() -> Self {
         let app = TestApp::new();
         app.plugin(dsh_session::plugin(), ()).unwrap().ready().await.unwrap();
+        app.plugin(dsh_session_invariants::plugin(), ()).unwrap().ready().await.unwrap();
         let plugin = app.plugin(dsh_session_title::plugin(), config(5, 40, 80)).unwrap();
         plugin.ready().await.unwrap();
         let (sessions, titles) = (app.get(SESSIONS).unwrap(), app.get(TITLES).unwrap());

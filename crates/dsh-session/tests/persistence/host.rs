@@ -44,6 +44,7 @@ impl Host {
         let app = TestApp::new();
         let store = app.plugin(dsh_session::plugin(), ()).unwrap();
         assert_eq!(store.ready().await.unwrap(), State::Active);
+        app.plugin(dsh_session_invariants::plugin(), ()).unwrap().ready().await.unwrap();
         let keeper = app.plugin(keeper(), Keep { disk: disk.clone(), options }).unwrap();
         assert_eq!(keeper.ready().await.unwrap(), State::Active);
         Self { app, disk, keeper, options }
@@ -134,13 +135,23 @@ pub(crate) fn texts<E: std::borrow::Borrow<Arc<Event>>>(events: impl IntoIterato
 pub(crate) async fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let begun = std::time::Instant::now();
     while !holds() {
-        assert!(begun.elapsed() < Duration::from_secs(20), "not within 20 s: {what}");
+        assert!(begun.elapsed() < Duration::from_secs(120), "not within two minutes: {what}");
         tokio::task::yield_now().await;
         std::thread::sleep(Duration::from_micros(200));
     }
 }
 
-/// Lets everything else go on for a while.
+/// Polls a future until something holds that keeps it waiting, and drops it.
+pub(crate) async fn given_up_when<T>(waiting: impl Future<Output = T>, holds: impl FnMut() -> bool) {
+    tokio::select! {
+        biased;
+        _ = waiting => panic!("it does not wait"),
+        () = until("it waits", holds) => {}
+    }
+}
+
+/// Lets everything else go on for a while: enough for tasks to come to rest, not for what other threads do. That is
+/// waited for by `until`.
 pub(crate) async fn settle() {
     for _ in 0..40 {
         tokio::task::yield_now().await;

@@ -2,7 +2,7 @@
 
 use dsh_session::{CreateSession, PersistError, SessionHeader, TurnStart};
 
-use crate::host::{Host, add, log, pass, say, seeded, text_of, texts};
+use crate::host::{Host, add, log, pass, say, seeded, text_of, texts, until};
 
 fn in_folder(id: &str, cwd: &str) -> CreateSession {
     CreateSession { id: Some(id.to_owned()), cwd: Some(cwd.to_owned()), ..CreateSession::default() }
@@ -28,6 +28,7 @@ async fn a_fresh_session_with_a_seed_writes_it_once() {
     let (_, events) = log("elsewhere", &["a", "b"]);
     let (session, _effect) = host.live_with(seeded("s", events));
     pass(200).await;
+    until("it is written", || host.disk.events("s").len() == 3).await;
     assert_eq!(host.disk.calls(), ["open s", "create s 3"]);
     assert_eq!(host.disk.kinds("s"), ["x/note", "x/note", "session/end-seed"]);
     assert_eq!(host.disk.header("s").as_ref(), Some(&**session.header()));
@@ -182,6 +183,7 @@ async fn a_live_session_is_written_after_a_reload_without_another_event() {
     say(&session, "between");
     host.keep_again().await;
     pass(200).await;
+    until("it is written", || host.disk.events("s").len() == 1).await;
     assert_eq!(texts(host.disk.events("s")), ["between"]);
 }
 

@@ -1,7 +1,6 @@
 //! Resuming: preparations, what a crash left open, and who waits for whom.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use dsh_llm::{ContentBlock, Message};
 use dsh_session::{
@@ -9,7 +8,7 @@ use dsh_session::{
     derive_messages,
 };
 
-use crate::host::{Host, add, log, say, settle, texts, until};
+use crate::host::{Host, add, given_up_when, log, say, settle, texts, until};
 use crate::memory::{Disk, Fault};
 
 /// A log that ends with three calls, the first of which has its result and the second was begun.
@@ -182,9 +181,7 @@ async fn who_stops_waiting_for_a_resume_leaves_nothing_reserved() {
     let kept = kept.get().unwrap();
     cut_in_a_call(&host.disk, "s");
     let hold = host.disk.hold("s");
-    let waited = tokio::time::timeout(Duration::from_millis(30), kept.prepare("s")).await;
-    assert!(waited.is_err());
-    assert_eq!(host.disk.waiting(), 1);
+    given_up_when(kept.prepare("s"), || host.disk.waiting() == 1).await;
     drop(hold);
     until("the repair has ended and the claim is given up", || host.disk.claims() == 0).await;
     assert_eq!(results(&host.disk.events("s")).len(), 3);
