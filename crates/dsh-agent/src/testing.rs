@@ -1,0 +1,70 @@
+//! Agents without a loop, for the tests of plugin authors (feature `testing`).
+
+use std::sync::Arc;
+
+use cordis::{Context, Inactive};
+use dsh_llm::{Message, Role};
+use dsh_session::Session;
+use parking_lot::Mutex;
+
+use crate::Target;
+use crate::agent::{Agent, AgentParts};
+use crate::inbox::{Inbox, InboxError, Wakeup};
+use crate::options::AgentOptions;
+
+/// What was sent to an agent, in order. Nothing of it is logged and nobody is woken.
+#[derive(Debug, Default)]
+pub struct MemoryInbox {
+    sent: Mutex<Vec<Sent>>,
+}
+
+/// One message that was sent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sent {
+    /// The message.
+    pub message: Arc<Message>,
+    /// Where it waits.
+    pub target: Target,
+    /// Whether it was to wake the agent.
+    pub wakeup: Wakeup,
+}
+
+impl MemoryInbox {
+    /// What was sent so far.
+    #[must_use]
+    pub fn sent(&self) -> Vec<Sent> {
+        self.sent.lock().clone()
+    }
+
+    /// What was sent since the last call.
+    pub fn take(&self) -> Vec<Sent> {
+        std::mem::take(&mut *self.sent.lock())
+    }
+}
+
+impl Inbox for MemoryInbox {
+    fn send(&self, message: Arc<Message>, target: Target, wakeup: Wakeup) -> Result<(), InboxError> {
+        let agent = || "memory".to_owned();
+        if message.role != Role::User {
+            return Err(InboxError::NotUser { agent: agent(), message: message.id.clone() });
+        }
+        message.check().map_err(|source| InboxError::Invalid { agent: agent(), source })?;
+        let mut sent = self.sent.lock();
+        if sent.iter().any(|it| it.message.id == message.id) {
+            return Err(InboxError::Pending { agent: agent(), message: message.id.clone() });
+        }
+        sent.push(Sent { message, target, wakeup });
+        Ok(())
+    }
+}
+
+/// An agent for a session, with a scope of its own below `ctx` and an inbox that only records.
+///
+/// # Errors
+/// The context is inactive.
+pub fn agent(ctx: &Context, session: Arc<Session>) -> Result<(Agent, Arc<MemoryInbox>), Inactive> {
+    let inbox = Arc::new(MemoryInbox::default());
+    let parts =
+        AgentParts { session, scope: ctx.scope()?, inbox: inbox.clone(), options: AgentOptions::default() };
+    Ok((Agent::new(parts), inbox))
+}

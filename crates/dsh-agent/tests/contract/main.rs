@@ -1,0 +1,6 @@
+//! What the types and keys of agents promise.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test ends by panicking")]
+
+mod agent;
+mod events;
+mod options;
