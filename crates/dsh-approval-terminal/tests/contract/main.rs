@@ -1,0 +1,11 @@
+//! The contract of the crate, one module per concept.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test ends by panicking")]
+
+mod answers;
+mod fixture;
+mod person;
+mod plugin;
+mod shared;
+mod shown;
+mod stale;
