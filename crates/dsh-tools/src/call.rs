@@ -1,84 +1,247 @@
 //! A call on its way through the pipeline.
 
+use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use cordis::ScopeKey;
+use dsh_agent::Agent;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::arguments::{ArgumentsError, parse_arguments};
+use crate::given::{GivenArguments, Unreadable};
+use crate::progress::Progress;
+use crate::run_context::RunContext;
 
 /// What a caller asks for.
+///
+/// # Examples
+/// ```
+/// use dsh_tools::CallRequest;
+///
+/// let request = CallRequest::new("call_1", "read", r#"{"file_path": "README.md"}"#);
+/// ```
 #[derive(Clone, Debug)]
 pub struct CallRequest {
-    /// The call's id, given by the model.
-    pub id: String,
-    /// The tool's name, as the model wrote it.
-    pub name: String,
-    /// The model's text for the arguments.
-    pub arguments: String,
-    /// The scope of the agent that calls; none for a call of no agent.
-    pub scope: Option<ScopeKey>,
+    id: String,
+    name: String,
+    arguments: GivenArguments,
+    agent: Option<Agent>,
+    scope: Option<ScopeKey>,
+    cancellation: Option<CancellationToken>,
+    also: Option<CancellationToken>,
+    context: RunContext,
+}
+
+impl CallRequest {
+    /// A call of no agent that nobody cancels: the id as the model gave it, the tool's name as the model wrote it, and the
+    /// model's text for the arguments, or arguments that were read already.
+    #[must_use]
+    pub fn new(id: impl Into<String>, name: impl Into<String>, arguments: impl Into<GivenArguments>) -> Self {
+        Self {
+            id: id.into(),
+            name: name.into(),
+            arguments: arguments.into(),
+            agent: None,
+            scope: None,
+            cancellation: None,
+            also: None,
+            context: RunContext::default(),
+        }
+    }
+
+    /// The agent that calls: its tools, guards and listeners apply, and approval is asked in its session.
+    #[must_use]
+    pub fn agent(mut self, agent: &Agent) -> Self {
+        self.scope = Some(agent.scope().clone());
+        self.agent = Some(agent.clone());
+        self
+    }
+
+    /// The scope that the call is made in, where there is no agent: its tools, guards and listeners apply.
+    #[must_use]
+    pub fn scope(mut self, scope: &ScopeKey) -> Self {
+        self.scope = Some(scope.clone());
+        self
+    }
+
     /// Cancels the call.
-    pub cancellation: CancellationToken,
+    #[must_use]
+    pub fn cancellation(mut self, cancellation: &CancellationToken) -> Self {
+        self.cancellation = Some(cancellation.clone());
+        self
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(crate) fn scope_key(&self) -> Option<&ScopeKey> {
+        self.scope.as_ref()
+    }
+
+    /// Makes it a call of the body of `outer`: in the name of the same agent, in the same scope, with what travels
+    /// with it where the request does not bring a value of the same type itself. What is added to either later stays there.
+    #[must_use]
+    pub(crate) fn nested_in(mut self, outer: &ToolCall) -> Self {
+        self.agent = outer.agent().cloned();
+        self.scope = outer.scope().cloned();
+        self.context = self.context.over(outer.context());
+        self
+    }
+
+    /// Puts the call below another token; its own one counts as before. Gives that one, whose cancellation is to be handed on
+    /// to the other token for those who wait for it.
+    pub(crate) fn below(&mut self, cancellation: CancellationToken) -> Option<CancellationToken> {
+        let own = self.cancellation.replace(cancellation);
+        self.also.clone_from(&own);
+        own
+    }
+
+    /// Gives the call something for policies and bodies to read, which the model never sees; see [`RunContext`].
+    #[must_use]
+    pub fn with<T: Send + Sync + 'static>(self, value: T) -> Self {
+        self.context.insert(value);
+        self
+    }
+}
+
+/// The identity of one execution. Opaque: it tells executions apart and leads to nothing.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CallToken(u64);
+
+impl CallToken {
+    fn fresh() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        Self(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+impl fmt::Debug for CallToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CallToken({})", self.0)
+    }
+}
+
+/// The call whose body made another one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Parent {
+    pub(crate) token: CallToken,
+    pub(crate) id: String,
+    pub(crate) root: String,
+    /// How many calls it is inside of, itself included.
+    pub(crate) depth: u32,
+    /// Whether it was told already: its body has kept what makes calls.
+    pub(crate) over: bool,
 }
 
 /// A call on its way through the pipeline, as every listener, guard and body sees it.
 ///
-/// Only the pipeline makes one. Name, arguments and scope are shared and cannot be changed, so a guard and a body
-/// never see different ones; a listener can only make the call end sooner ([`ToolCall::limited`]).
+/// Only the pipeline makes one. Name, arguments and agent are shared and cannot be changed, so a guard and a body never
+/// see different ones; a listener can only make the call end sooner ([`ToolCall::limited`]) and add to its
+/// [`RunContext`].
 #[derive(Debug)]
 pub struct ToolCall {
     parts: Arc<Parts>,
-    cancellation: CancellationToken,
+    /// A listener's own token, below the caller's: counting a token takes a lock, counting the parts does not.
+    limit: Option<CancellationToken>,
 }
 
 /// What stays the same for the whole life of a call.
 #[derive(Debug)]
 struct Parts {
+    token: CallToken,
     id: String,
     name: String,
-    raw: String,
     arguments: Arc<Value>,
+    agent: Option<Agent>,
     scope: Option<ScopeKey>,
     caller: CancellationToken,
-    /// The id of the call whose body made this one.
-    parent: Option<String>,
+    /// Cancels the call as well: a nested call is below its outer one, and may have a token of its own.
+    also: Option<CancellationToken>,
+    parent: Option<Parent>,
+    context: RunContext,
+    progress: Progress,
 }
 
 impl ToolCall {
     /// Reads the arguments. The call is given in any case, because even a refused one is told to `tools/result`.
-    pub(crate) fn new(request: CallRequest, parent: Option<&str>) -> (Self, Result<(), ArgumentsError>) {
-        let CallRequest { id, name, arguments: raw, scope, cancellation: caller } = request;
-        let (arguments, read) = match parse_arguments(&raw) {
-            Ok(arguments) => (arguments, Ok(())),
-            Err(error) => (Value::Null, Err(error)),
+    pub(crate) fn new(
+        request: CallRequest,
+        parent: Option<Parent>,
+        max_output_bytes: usize,
+    ) -> (Self, Result<(), Unreadable>) {
+        let CallRequest { id, name, arguments, agent, scope, cancellation, also, context } = request;
+        let (arguments, read) = match arguments.read() {
+            Ok(arguments) => (arguments.into_value(), Ok(())),
+            Err(error) => (Arc::new(Value::Null), Err(error)),
         };
-        let cancellation = caller.clone();
-        let parent = parent.map(str::to_owned);
-        let parts = Parts { id, name, raw, arguments: Arc::new(arguments), scope, caller, parent };
-        (Self { parts: Arc::new(parts), cancellation }, read)
-    }
-
-    /// The same call as its caller made it, without what listeners did to its cancellation.
-    pub(crate) fn original(&self) -> Self {
-        Self { parts: Arc::clone(&self.parts), cancellation: self.parts.caller.clone() }
+        // The clones of a request are calls of their own.
+        let context = context.unshared();
+        let (token, progress) = (CallToken::fresh(), Progress::new(max_output_bytes));
+        let caller = cancellation.unwrap_or_default();
+        let parts =
+            Parts { token, id, name, arguments, agent, scope, caller, also, parent, context, progress };
+        (Self { parts: Arc::new(parts), limit: None }, read)
     }
 
     /// The same call as it is now.
     pub(crate) fn share(&self) -> Self {
-        Self { parts: Arc::clone(&self.parts), cancellation: self.cancellation.clone() }
+        Self { parts: Arc::clone(&self.parts), limit: self.limit.clone() }
     }
 
     /// Whether the caller, or a listener for what is below it, no longer wants the result.
-    pub(crate) fn is_cancelled(&self) -> bool {
-        self.cancellation.is_cancelled()
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.cancellation().is_cancelled() || self.is_cancelled_by_caller()
+    }
+
+    /// Whether the caller no longer wants the result, whatever listeners did.
+    #[must_use]
+    pub fn is_cancelled_by_caller(&self) -> bool {
+        let also = self.parts.also.as_ref().is_some_and(CancellationToken::is_cancelled);
+        also || self.parts.caller.is_cancelled()
+    }
+
+    pub(crate) fn progress(&self) -> &Progress {
+        &self.parts.progress
+    }
+
+    /// How many calls it is inside of.
+    pub(crate) fn depth(&self) -> u32 {
+        self.parts.parent.as_ref().map_or(0, |parent| parent.depth)
+    }
+
+    pub(crate) fn parent_is_over(&self) -> bool {
+        self.parts.parent.as_ref().is_some_and(|parent| parent.over)
+    }
+
+    pub(crate) fn as_parent(&self) -> Parent {
+        Parent {
+            token: self.token(),
+            id: self.id().to_owned(),
+            root: self.root_id().to_owned(),
+            depth: self.depth() + 1,
+            over: self.progress().is_over(),
+        }
+    }
+
+    /// The identity of this execution; no two have the same, whatever their ids.
+    #[must_use]
+    pub fn token(&self) -> CallToken {
+        self.parts.token
     }
 
     /// The call's id, given by the model.
     #[must_use]
     pub fn id(&self) -> &str {
         &self.parts.id
+    }
+
+    /// The id of the call that a model asked for: of the outermost one where calls are nested.
+    #[must_use]
+    pub fn root_id(&self) -> &str {
+        self.parts.parent.as_ref().map_or(&self.parts.id, |parent| &parent.root)
     }
 
     /// The tool's name, as the model wrote it.
@@ -93,10 +256,10 @@ impl ToolCall {
         &self.parts.arguments
     }
 
-    /// The model's text for the arguments.
+    /// The agent that calls; none for a call of no agent.
     #[must_use]
-    pub fn raw_arguments(&self) -> &str {
-        &self.parts.raw
+    pub fn agent(&self) -> Option<&Agent> {
+        self.parts.agent.as_ref()
     }
 
     /// The scope of the agent that calls; none for a call of no agent.
@@ -105,16 +268,54 @@ impl ToolCall {
         self.parts.scope.as_ref()
     }
 
+    /// The execution whose body made this one; none for a call that a model asked for.
+    #[must_use]
+    pub fn parent(&self) -> Option<CallToken> {
+        self.parts.parent.as_ref().map(|parent| parent.token)
+    }
+
     /// The id of the call whose body made this one; none for a call that a model asked for.
     #[must_use]
     pub fn parent_id(&self) -> Option<&str> {
-        self.parts.parent.as_deref()
+        self.parts.parent.as_ref().map(|parent| &*parent.id)
+    }
+
+    /// What travels with the call and is never shown to the model.
+    #[must_use]
+    pub fn context(&self) -> &RunContext {
+        &self.parts.context
+    }
+
+    /// Whether the tool's body has been started, on any run of it.
+    #[must_use]
+    pub fn body_was_entered(&self) -> bool {
+        self.progress().is_entered()
+    }
+
+    /// Whether a body of this execution runs still: a blocking one that was let go does, until its thread is free again. A
+    /// listener that would have the body run again does so beside it.
+    #[must_use]
+    pub fn has_running_body(&self) -> bool {
+        self.progress().has_running_body()
+    }
+
+    /// What the body has written so far; see [`ToolRun::write`](crate::ToolRun::write).
+    #[must_use]
+    pub fn output_so_far(&self) -> String {
+        self.progress().output()
+    }
+
+    /// Drops what runs of the body have written and deferred so far, and that one asked for the end of the turn: for a
+    /// listener of [`EXECUTE`](crate::EXECUTE) that is about to run the body again, because what it gave does not count. What
+    /// those runs give from now on does not count either. That the body was entered stays known.
+    pub fn start_over(&self) {
+        self.progress().start_over();
     }
 
     /// Cancelled when the caller or a listener no longer wants the result.
     #[must_use]
     pub fn cancellation(&self) -> &CancellationToken {
-        &self.cancellation
+        self.limit.as_ref().unwrap_or(&self.parts.caller)
     }
 
     /// The same call below a token of the listener's own, to be handed to `next`: cancelling that token ends what runs
@@ -122,7 +323,7 @@ impl ToolCall {
     /// further out may run it again. There is no way to detach a call from its caller.
     #[must_use]
     pub fn limited(&self) -> (ToolCall, CancellationToken) {
-        let cancellation = self.cancellation.child_token();
-        (ToolCall { parts: self.parts.clone(), cancellation: cancellation.clone() }, cancellation)
+        let limit = self.cancellation().child_token();
+        (ToolCall { parts: Arc::clone(&self.parts), limit: Some(limit.clone()) }, limit)
     }
 }

@@ -1,67 +1,128 @@
 //! The way of a call, from top to bottom.
+//!
+//! 1. [`prepare`]: read the arguments, ask policies, ask for approval, ask the guards.
+//! 2. [`dispatch`]: run the body below its wrappers, and read again what they gave.
+//! 3. [`settle`]: let policies look at the outcome, finalize it, tell it.
+//!
+//! Nothing that a tool, a guard or a listener does fails any of it: that becomes the outcome. Whatever happens, an
+//! outcome is told exactly once, unless whoever waits for it goes away.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use cordis::{Context, ListenerPanic};
 
-use crate::body;
-use crate::call::{CallRequest, ToolCall};
-use crate::decision::{PostDecision, PreDecision};
-use crate::guard::GuardFailure;
+use crate::approval::{self, Answer};
+use crate::call::{CallRequest, Parent, ToolCall};
+use crate::decision::{PostDecision, PreDecision, Replacement};
+use crate::dispatch::{self, Dispatch};
+use crate::error::{ErrorInfo, Failure};
+use crate::given::Unreadable;
+use crate::guard::{GuardFailure, Refusal};
 use crate::keys::{EXECUTE, POST_EXECUTE, PRE_EXECUTE, RESULT};
-use crate::outcome::{ErrorInfo, ToolOutcome};
-use crate::registry::Registry;
+use crate::mode::RUN_CODE;
+use crate::normalize::{self, OutputError};
+use crate::outcome::ToolOutcome;
+use crate::registered::RegisteredTool;
+use crate::runtime::Shared;
+use crate::schema::dismantle;
 use crate::settled::Settled;
 
-/// Executes one call: read the arguments, ask policies and guards, run the body, let policies look at the outcome,
-/// tell it. Never fails for what a tool, a guard or a listener does; that becomes the outcome. `parent` is the call whose
-/// body makes this one.
+/// How deep calls may be nested: each level is polled inside of the one above.
+const MAX_NESTING: u32 = 16;
+
+/// Executes one call.
 pub(crate) async fn execute(
-    registry: &Arc<Registry>,
+    shared: &Arc<Shared>,
     ctx: &Context,
     request: CallRequest,
-    parent: Option<&str>,
+    parent: Option<Parent>,
 ) -> ToolOutcome {
-    let (call, read) = ToolCall::new(request, parent);
-    let settled = match read {
-        Err(error) => {
-            let message = format!("invalid arguments: {error}");
-            Settled::new(call, ToolOutcome::failed(message, Some(ErrorInfo::INVALID_ARGS)))
-        }
-        Ok(()) => policed(registry, ctx, call).await,
-    };
-    ctx.emit(RESULT, &settled);
-    settled.into_outcome()
+    let prepared = prepare(shared, ctx, request, parent).await;
+    let dispatched = dispatch(shared, ctx, prepared).await;
+    settle(shared, ctx, dispatched, |outcome| outcome).await
 }
 
-/// Everything between the reading of the arguments and `tools/result`.
-async fn policed(registry: &Arc<Registry>, ctx: &Context, mut call: ToolCall) -> Settled {
-    if call.is_cancelled() {
-        return Settled::new(call, ToolOutcome::aborted_before_dispatch());
-    }
-    let outcome = match before(registry, ctx, &mut call).await {
-        Err(failed) => return Settled::new(call, failed.into()),
-        Ok(Some(reason)) => ToolOutcome::denied(reason),
-        Ok(None) if call.is_cancelled() => ToolOutcome::aborted_before_dispatch(),
-        Ok(None) => match run(registry, ctx, &mut call).await {
-            Err(failed) => return Settled::new(call, failed.into()),
-            Ok(outcome) => outcome,
-        },
-    };
-    after(ctx, call, outcome).await
+/// A call with what is to become of it next.
+#[derive(Debug)]
+pub(crate) struct Station {
+    call: ToolCall,
+    /// The tool as it was when the call came in, if it has a finalizer.
+    finalizer: Option<Arc<RegisteredTool>>,
+    next: Next,
 }
 
-/// Policies and guards; gives the reason of a denial.
-async fn before(
-    registry: &Arc<Registry>,
+#[derive(Debug)]
+enum Next {
+    /// The body, below its wrappers.
+    Dispatch {
+        /// How many guards had come when the guards were asked.
+        guards: u64,
+        /// What was approved, if somebody was asked: a tool, or that there is none of this name.
+        approved: Option<Option<Arc<RegisteredTool>>>,
+    },
+    /// Policies look at this outcome.
+    Review(ToolOutcome),
+    /// This is the outcome; no policy looks at it.
+    Finish(ToolOutcome),
+}
+
+/// Everything before the body: arguments, policies, approval, guards.
+pub(crate) async fn prepare(
+    shared: &Arc<Shared>,
     ctx: &Context,
-    call: &mut ToolCall,
-) -> Result<Option<String>, PolicyFailure> {
-    match ctx.waterfall(PRE_EXECUTE, call, &(), allow).await? {
-        PreDecision::Deny { reason } => Ok(Some(reason)),
-        PreDecision::Allow => Ok(registry.guarded(call)?),
+    request: CallRequest,
+    parent: Option<Parent>,
+) -> Station {
+    let registry = &shared.registry;
+    let tool = registry.visible(request.name(), request.scope_key());
+    let (call, read) = ToolCall::new(request, parent, shared.config.max_partial_output_bytes);
+    let collapsed = tool.is_some() && normalize::is_collapsed(registry, &call);
+    let cancelled = call.is_cancelled_by_caller();
+    let finalizer = tool.clone().filter(|tool| tool.finalizes && (!collapsed || cancelled));
+    let next = match read {
+        Err(unreadable) => Next::Finish(unreadable.into()),
+        Ok(()) if registry.is_open(&call).is_err() => Next::Finish(ToolOutcome::failure(Refusal::Closed)),
+        Ok(()) if call.depth() > MAX_NESTING => Next::Finish(too_nested(call.name())),
+        Ok(()) if call.parent_is_over() => Next::Finish(ToolOutcome::aborted_before_dispatch()),
+        Ok(()) if cancelled => Next::Finish(ToolOutcome::aborted_before_dispatch()),
+        Ok(()) if collapsed => Next::Finish(only_by_program(call.name())),
+        Ok(()) => judge(shared, ctx, &call, tool.as_ref())
+            .await
+            .unwrap_or_else(|broken| Next::Finish(broken.into())),
+    };
+    Station { call, finalizer, next }
+}
+
+/// Policies, approval and guards, in this order.
+async fn judge(
+    shared: &Arc<Shared>,
+    ctx: &Context,
+    call: &ToolCall,
+    tool: Option<&Arc<RegisteredTool>>,
+) -> Result<Next, Broken> {
+    let mut approved = None;
+    // Listeners get a view: whatever they do to it, guards and body see the call as it came.
+    let mut view = call.share();
+    let review = |outcome| Ok(Next::Review(outcome));
+    match ctx.waterfall(PRE_EXECUTE, &mut view, &(), allow).await? {
+        PreDecision::Allow => {}
+        PreDecision::Deny { reason } => return review(ToolOutcome::denied(reason)),
+        PreDecision::Ask { reason } => match approval::ask(ctx, call, reason).await? {
+            // The yes was for the tool of that moment, not for whatever takes its name meanwhile.
+            Answer::Allowed => approved = Some(tool.cloned()),
+            Answer::Denied(reason) => return review(ToolOutcome::denied(reason)),
+            Answer::Aborted => return review(ToolOutcome::aborted_before_dispatch()),
+        },
     }
+    let guards = match shared.registry.judge(call) {
+        Ok(guards) => guards,
+        Err(Refusal::Broken(failure)) => return Err(failure.into()),
+        Err(refusal) => return review(ToolOutcome::failure(refusal)),
+    };
+    if call.is_cancelled_by_caller() {
+        return review(ToolOutcome::aborted_before_dispatch());
+    }
+    Ok(Next::Dispatch { guards, approved })
 }
 
 async fn allow(_: &(), _: &mut ToolCall) -> PreDecision {
@@ -69,79 +130,180 @@ async fn allow(_: &(), _: &mut ToolCall) -> PreDecision {
 }
 
 /// The body with its wrappers. A success that comes after the caller's cancellation does not count.
-async fn run(
-    registry: &Arc<Registry>,
+pub(crate) async fn dispatch(shared: &Arc<Shared>, ctx: &Context, station: Station) -> Station {
+    let Next::Dispatch { guards, approved } = station.next else { return station };
+    let Station { call, finalizer, .. } = station;
+    let next = match wrapped(shared, ctx, &call, guards, approved).await {
+        Ok(outcome) => Next::Review(outcome),
+        Err(broken) => Next::Finish(broken.into()),
+    };
+    Station { call, finalizer, next }
+}
+
+async fn wrapped(
+    shared: &Arc<Shared>,
     ctx: &Context,
-    call: &mut ToolCall,
-) -> Result<ToolOutcome, PolicyFailure> {
-    let dispatch = Dispatch { registry: Arc::clone(registry), entered: AtomicBool::new(false) };
-    let outcome = ctx.waterfall(EXECUTE, call, &dispatch, Dispatch::body).await?;
-    let entered = dispatch.entered.load(Ordering::Relaxed);
-    Ok(match outcome.is_error() || !call.original().is_cancelled() {
-        true => outcome,
-        false if entered => ToolOutcome::aborted(),
-        false => ToolOutcome::aborted_before_dispatch(),
-    })
+    call: &ToolCall,
+    guards: u64,
+    approved: Option<Option<Arc<RegisteredTool>>>,
+) -> Result<ToolOutcome, Broken> {
+    let innermost =
+        Dispatch { shared: Arc::clone(shared), ctx: ctx.clone(), call: call.share(), guards, approved };
+    let mut view = call.share();
+    let given = ctx.waterfall(EXECUTE, &mut view, &innermost, Dispatch::body).await?;
+    let mut outcome = normalize::outcome(&shared.registry, call, given)?;
+    let contexts = outcome.contexts_mut();
+    contexts.splice(0..0, call.progress().take_deferred());
+    // Policies will look at it, so what the body wrote may stand for the value that is lost.
+    Ok(unless_cancelled(call, outcome, |aborted| dispatch::kept(call, aborted)))
 }
 
-/// The innermost step of the execution.
-struct Dispatch {
-    registry: Arc<Registry>,
-    /// Whether the body was reached, on any run.
-    entered: AtomicBool,
-}
-
-impl Dispatch {
-    /// Asks the guards once more, because this may be the second run, or guards may have come since.
-    async fn body(&self, call: &mut ToolCall) -> ToolOutcome {
-        if call.is_cancelled() {
-            return ToolOutcome::aborted_before_dispatch();
-        }
-        match self.registry.guarded(call) {
-            Err(failed) => return PolicyFailure::from(failed).into(),
-            Ok(Some(reason)) => return ToolOutcome::denied(reason),
-            Ok(None) => {}
-        }
-        let Some(entry) = self.registry.find(call.name(), call.scope()) else {
-            return unknown(call);
-        };
-        self.entered.store(true, Ordering::Relaxed);
-        body::run(entry, call, self.registry.body_grace()).await.unwrap_or_else(|_| unknown(call))
+/// A success that the caller no longer wants is none; failures stay what they are.
+fn unless_cancelled(
+    call: &ToolCall,
+    mut outcome: ToolOutcome,
+    tell: impl FnOnce(Failure) -> Failure,
+) -> ToolOutcome {
+    if outcome.is_error() || !call.is_cancelled_by_caller() {
+        return outcome;
     }
+    let aborted = match call.body_was_entered() {
+        true => Failure::aborted(),
+        false => Failure::aborted_before_dispatch(),
+    };
+    let contexts = std::mem::take(outcome.contexts_mut());
+    let mut aborted = ToolOutcome::failure(tell(aborted));
+    *aborted.contexts_mut() = contexts;
+    aborted
 }
 
-fn unknown(call: &ToolCall) -> ToolOutcome {
-    ToolOutcome::failed(format!("unknown tool \"{}\"", call.name()), Some(ErrorInfo::UNKNOWN_TOOL))
+/// Policies look at the outcome, the tool has the last word on its content, and everybody is told what is left of it when
+/// `fit` has made it fit where it will be kept.
+pub(crate) async fn settle(
+    shared: &Arc<Shared>,
+    ctx: &Context,
+    station: Station,
+    fit: impl FnOnce(ToolOutcome) -> ToolOutcome,
+) -> ToolOutcome {
+    let Station { call, finalizer, next } = station;
+    let (call, outcome) = match next {
+        Next::Review(outcome) => review(shared, ctx, call, outcome).await,
+        Next::Finish(outcome) => (call, outcome),
+        // Only a station that was never dispatched, and it is not told that its body ran.
+        Next::Dispatch { .. } => (call, ToolOutcome::aborted_before_dispatch()),
+    };
+    let outcome = fit(finalized(&call, finalizer.as_deref(), outcome)).made_for(call.token());
+    call.progress().end();
+    let settled = Settled::new(call, outcome);
+    ctx.emit(RESULT, &settled);
+    settled.into_parts().1
 }
 
-/// Policies look at the outcome. They can change what the model reads, and nothing else.
-async fn after(ctx: &Context, call: ToolCall, outcome: ToolOutcome) -> Settled {
-    let mut settled = Settled::new(call.original(), outcome);
-    match ctx.waterfall(POST_EXECUTE, &mut settled, &(), accept).await {
-        Ok(decision) => settled.decide(decision),
-        Err(panic) => settled.replace(PolicyFailure::from(panic).into()),
-    }
-    if settled.call().is_cancelled() && !settled.outcome().is_error() {
-        settled.replace(ToolOutcome::aborted());
-    }
-    settled
+async fn review(
+    shared: &Arc<Shared>,
+    ctx: &Context,
+    call: ToolCall,
+    outcome: ToolOutcome,
+) -> (ToolCall, ToolOutcome) {
+    let mut settled = Settled::new(call, outcome);
+    let decision = ctx.waterfall(POST_EXECUTE, &mut settled, &(), accept).await;
+    let (call, outcome) = settled.into_parts();
+    let decided =
+        decision.map_err(Broken::from).and_then(|decision| Ok(decide(shared, &call, outcome, decision)?));
+    // Policies have not looked at what the body wrote, only at its value.
+    let outcome = decided.map_or_else(ToolOutcome::from, |outcome| unless_cancelled(&call, outcome, |it| it));
+    (call, outcome)
 }
 
 async fn accept(_: &(), _: &mut Settled) -> PostDecision {
-    PostDecision::Accept
+    PostDecision::accept()
 }
 
-/// A listener or a guard that broke; the call fails with it.
+fn decide(
+    shared: &Shared,
+    call: &ToolCall,
+    mut outcome: ToolOutcome,
+    decision: PostDecision,
+) -> Result<ToolOutcome, OutputError> {
+    match decision {
+        PostDecision::Accept { replace, contexts } => {
+            match replace {
+                None => {}
+                Some(Replacement::Content(content)) => outcome.set_content(content),
+                Some(Replacement::Value(value)) => {
+                    if outcome.is_error() {
+                        dismantle(value);
+                        return Err(OutputError::NoValue { tool: call.name().to_owned() });
+                    }
+                    let before = std::mem::take(outcome.contexts_mut());
+                    outcome = normalize::replaced(&shared.registry, call, value)?;
+                    *outcome.contexts_mut() = before;
+                }
+            }
+            outcome.contexts_mut().extend(contexts);
+            Ok(outcome)
+        }
+        PostDecision::Block { feedback, contexts } => Ok(normalize::blocked(&outcome, feedback, contexts)),
+    }
+}
+
+fn finalized(call: &ToolCall, finalizer: Option<&RegisteredTool>, mut outcome: ToolOutcome) -> ToolOutcome {
+    let Some(tool) = finalizer else { return outcome };
+    let finalize = |code: &crate::code::ToolCode| code.finalize.as_ref()?(call, &outcome);
+    match tool.code.call(finalize) {
+        Ok(Some(content)) => outcome.set_content(content),
+        Ok(None) => {}
+        Err(refused) if RegisteredTool::is_gone(&refused) => {}
+        Err(panicked) => {
+            return ToolOutcome::failed(format!("the finalizer of tool \"{}\": {panicked}", call.name()));
+        }
+    }
+    outcome
+}
+
+impl From<Unreadable> for ToolOutcome {
+    fn from(unreadable: Unreadable) -> Self {
+        let failure = Failure::new(unreadable.to_string());
+        Self::failure(match unreadable {
+            Unreadable::Text(_) | Unreadable::CutOff(_) => failure.coded(ErrorInfo::INVALID_ARGS),
+            Unreadable::Value(_) => failure,
+        })
+    }
+}
+
+fn too_nested(name: &str) -> ToolOutcome {
+    ToolOutcome::failed(format!(
+        "tool \"{name}\" is called from inside of {MAX_NESTING} other calls, which is as deep as calls go: a tool that \
+         calls itself must come to an end"
+    ))
+}
+
+fn only_by_program(name: &str) -> ToolOutcome {
+    let message = format!(
+        "unknown tool \"{name}\": `{RUN_CODE}` is the only tool that can be called directly; \
+         call {name} from inside of a `{RUN_CODE}` program"
+    );
+    ToolOutcome::failure(Failure::new(message).coded(ErrorInfo::UNKNOWN_TOOL))
+}
+
+/// A listener, a guard or an answerer that broke; the call fails with it, and policies do not look at it.
 #[derive(Debug, thiserror::Error)]
-enum PolicyFailure {
+pub(crate) enum Broken {
     #[error(transparent)]
     Listener(#[from] ListenerPanic),
     #[error(transparent)]
     Guard(#[from] GuardFailure),
+    #[error(transparent)]
+    Approval(#[from] approval::AskError),
+    #[error(transparent)]
+    Output(#[from] OutputError),
 }
 
-impl From<PolicyFailure> for ToolOutcome {
-    fn from(failure: PolicyFailure) -> Self {
-        Self::failed(failure.to_string(), None)
+impl From<Broken> for ToolOutcome {
+    fn from(broken: Broken) -> Self {
+        match broken {
+            Broken::Output(error) => error.into(),
+            other => Self::failed(crate::error::with_causes(&other)),
+        }
     }
 }

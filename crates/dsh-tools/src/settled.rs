@@ -1,8 +1,7 @@
 //! A call together with what came of it.
 
 use crate::call::ToolCall;
-use crate::decision::PostDecision;
-use crate::outcome::{Failure, ToolOutcome};
+use crate::outcome::ToolOutcome;
 
 /// A call together with what came of it. Only the pipeline makes one, and nobody can change it.
 #[derive(Debug)]
@@ -28,23 +27,7 @@ impl Settled {
         &self.outcome
     }
 
-    pub(crate) fn decide(&mut self, decision: PostDecision) {
-        match decision {
-            PostDecision::Accept => {}
-            PostDecision::Replace { content } => self.outcome.content = content,
-            PostDecision::Block { feedback } => {
-                let denied = self.outcome.is_denied();
-                let failure = Failure { message: feedback.clone(), error: None, denied };
-                self.outcome = ToolOutcome { content: feedback, failure: Some(failure) };
-            }
-        }
-    }
-
-    pub(crate) fn replace(&mut self, outcome: ToolOutcome) {
-        self.outcome = outcome;
-    }
-
-    pub(crate) fn into_outcome(self) -> ToolOutcome {
-        self.outcome
+    pub(crate) fn into_parts(self) -> (ToolCall, ToolOutcome) {
+        (self.call, self.outcome)
     }
 }

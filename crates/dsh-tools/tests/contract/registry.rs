@@ -1,20 +1,18 @@
 //! Who offers which tool to whom.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 use cordis::State;
-use dsh_tools::{CHANGE, CallRequest, ErrorInfo, RegisterError, ToolOutcome};
+use dsh_tools::{CHANGE, RegisterError};
 use parking_lot::Mutex;
 
-use crate::fixture::{Does, Fixture, Probe, request};
+use crate::fixture::{Does, Fixture, Probe};
 
 fn names(fixture: &Fixture, scope: Option<&cordis::ScopeKey>) -> Vec<String> {
-    let specs = fixture.tools.get().unwrap().specs(scope);
-    specs.into_iter().map(|spec| spec.name.into_owned()).collect()
+    fixture.tools.get().unwrap().schemas(scope).into_iter().map(|schema| schema.name).collect()
 }
 
+// spec: tools/T14
 #[tokio::test]
 async fn a_tool_of_an_agent_takes_the_place_of_one_for_all_and_goes_with_the_agent() {
     let fixture = Fixture::new().await;
@@ -22,15 +20,17 @@ async fn a_tool_of_an_agent_takes_the_place_of_one_for_all_and_goes_with_the_age
     let (agent, other) = (fixture.app.scope().unwrap(), fixture.app.scope().unwrap());
     let child = fixture.app.scope_under(&agent).unwrap();
     let (own, all) = (Probe::new(Does::Echo), Probe::new(Does::Echo));
-    tools.register(agent.context(), own.clone()).unwrap();
-    tools.register(&fixture.app, all.clone()).unwrap();
+    tools.register(agent.context(), &own).unwrap();
+    tools.register(&fixture.app, &all).unwrap();
     for scope in [agent.key(), child.key(), other.key()] {
         fixture.call_as(scope, "probe").await;
     }
-    fixture.call("probe", "{}").await;
+    fixture.call("probe").await;
     assert_eq!((own.runs(), all.runs()), (2, 2));
     agent.close().await;
     fixture.call_as(child.key(), "probe").await;
+    assert_eq!((own.runs(), all.runs()), (2, 2), "nothing is called for an agent that has ended");
+    fixture.call_as(other.key(), "probe").await;
     assert_eq!((own.runs(), all.runs()), (2, 3));
 }
 
@@ -40,10 +40,10 @@ async fn the_list_of_tools_keeps_the_order_of_registration() {
     let tools = fixture.tools.get().unwrap();
     let agent = fixture.app.scope().unwrap();
     for name in ["b", "a"] {
-        tools.register(&fixture.app, Probe::named(name)).unwrap();
+        tools.register(&fixture.app, &Probe::named(name)).unwrap();
     }
     for name in ["c", "b"] {
-        tools.register(agent.context(), Probe::named(name)).unwrap();
+        tools.register(agent.context(), &Probe::named(name)).unwrap();
     }
     assert_eq!(names(&fixture, None), ["b", "a"]);
     assert_eq!(names(&fixture, Some(agent.key())), ["b", "a", "c"]);
@@ -55,13 +55,13 @@ async fn a_name_that_is_taken_is_refused_and_both_owners_are_named() {
     let fixture = Fixture::new().await;
     let first = fixture
         .plugin(&fixture.app, "first", |tools, ctx| {
-            tools.register(ctx, Probe::named("search"))?;
+            tools.register(ctx, &Probe::named("search"))?;
             Ok(())
         })
         .await;
     let second = fixture
         .plugin(&fixture.app, "second", |tools, ctx| {
-            tools.register(ctx, Probe::named("search"))?;
+            tools.register(ctx, &Probe::named("search"))?;
             Ok(())
         })
         .await;
@@ -70,46 +70,26 @@ async fn a_name_that_is_taken_is_refused_and_both_owners_are_named() {
     for name in ["search", "first", "second"] {
         assert!(error.contains(name), "{error}");
     }
-    assert!(!fixture.call("search", "{}").await.is_error());
+    assert!(!fixture.call("search").await.is_error());
     first.dispose().await;
     second.restart().await.unwrap();
-    assert!(!fixture.call("search", "{}").await.is_error());
+    assert!(!fixture.call("search").await.is_error());
 }
 
+// spec: tools/T5, tools/T115, design/P1
 #[tokio::test]
 async fn a_tool_is_gone_when_its_plugin_is() {
     let fixture = Fixture::new().await;
     let plugin = fixture
         .plugin(&fixture.app, "offer", |tools, ctx| {
-            tools.register(ctx, Probe::named("probe"))?;
+            tools.register(ctx, &Probe::named("probe"))?;
             Ok(())
         })
         .await;
-    assert!(!fixture.call("probe", "{}").await.is_error());
+    assert!(!fixture.call("probe").await.is_error());
     plugin.dispose().await;
-    assert_eq!(fixture.call("probe", "{}").await.code(), Some("UNKNOWN_TOOL"));
+    assert_eq!(fixture.call("probe").await.code(), Some("UNKNOWN_TOOL"));
     assert_eq!(names(&fixture, None), Vec::<String>::new());
-}
-
-#[tokio::test]
-async fn a_tool_that_is_unloaded_while_it_runs_ends_before_the_unloading_does() {
-    let fixture = Fixture::new().await;
-    let agent = fixture.app.scope().unwrap();
-    let probe = Probe::new(Does::Hang);
-    let (runs, held) = (Arc::clone(&probe.runs), Arc::downgrade(&probe.held));
-    fixture.tools.get().unwrap().register(agent.context(), probe).unwrap();
-    let call = CallRequest { scope: Some(agent.key().clone()), ..request("probe", "{}") };
-    let mut execution = std::pin::pin!(fixture.execute(call));
-    while runs.load(Ordering::SeqCst) == 0 {
-        tokio::select! {
-            _ = &mut execution => panic!("the body never ends by itself"),
-            () = tokio::time::sleep(Duration::from_millis(1)) => {}
-        }
-    }
-    // Nobody looks at the execution meanwhile, and yet the tool is gone.
-    assert!(agent.close().await.is_clean());
-    assert!(held.upgrade().is_none(), "the body and the tool are dropped");
-    assert_eq!(execution.await, ToolOutcome::failed("tool call aborted", Some(ErrorInfo::ABORTED)));
 }
 
 #[tokio::test]
@@ -127,8 +107,8 @@ async fn each_change_is_told() {
         })
         .unwrap();
     let tools = fixture.tools.get().unwrap();
-    tools.register(&fixture.app, Probe::named("a")).unwrap().dispose().await;
-    tools.register(agent.context(), Probe::named("b")).unwrap().dispose().await;
+    tools.register(&fixture.app, &Probe::named("a")).unwrap().dispose().await;
+    tools.register(agent.context(), &Probe::named("b")).unwrap().dispose().await;
     tools.guard(&fixture.app, |_| None).unwrap().dispose().await;
     let scope = Some(agent.key().clone());
     assert_eq!(*told.lock(), [None, None, scope.clone(), scope]);
@@ -138,7 +118,7 @@ async fn each_change_is_told() {
 async fn a_tool_that_a_listener_refuses_is_taken_back() {
     let fixture = Fixture::new().await;
     let effect = fixture.app.on(CHANGE).run(|_| Err("not here".into())).unwrap();
-    let refused = fixture.tools.get().unwrap().register(&fixture.app, Probe::named("probe"));
+    let refused = fixture.tools.get().unwrap().register(&fixture.app, &Probe::named("probe"));
     assert!(matches!(refused, Err(RegisterError::Refused { .. })));
     effect.dispose().await;
     fixture.app.quiet().await;
@@ -152,6 +132,6 @@ async fn a_dead_context_registers_nothing() {
     let ctx = agent.context().clone();
     agent.close().await;
     let tools = fixture.tools.get().unwrap();
-    assert!(matches!(tools.register(&ctx, Probe::named("probe")), Err(RegisterError::Inactive(_))));
+    assert!(matches!(tools.register(&ctx, &Probe::named("probe")), Err(RegisterError::Inactive(_))));
     assert!(matches!(tools.guard(&ctx, |_| None), Err(RegisterError::Inactive(_))));
 }

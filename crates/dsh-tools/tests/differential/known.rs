@@ -1,0 +1,583 @@
+//! Where our traces differ from those of the reference on purpose.
+
+/// One script with its differences.
+pub(crate) struct Known {
+    pub(crate) file: &'static str,
+    pub(crate) script: &'static str,
+    /// Rows of `docs/fidelity.md`.
+    pub(crate) ids: &'static str,
+    pub(crate) why: &'static str,
+    /// Every line that differs; none for a script that has no counterpart here and is left out.
+    pub(crate) differs: &'static [&'static str],
+}
+
+/// A script that is left out.
+const fn left_out(file: &'static str, script: &'static str, ids: &'static str, why: &'static str) -> Known {
+    Known { file, script, ids, why, differs: &[] }
+}
+
+const BROKEN: &str =
+    "what breaks here is a panic: it has no code, and the model is told whose it was and where";
+const SERVICE: &str = "our service is asked itself here: a question of a cancelled caller is cancelled, and only outcomes can be given";
+const GUARDS: &str = "guards that came late, and those of another run, are asked before the body";
+const LIMITED: &str =
+    "a signal of a wrapper's own is below that of its call, and is of what is below the wrapper alone";
+const AGAIN: &str = "a rest that runs again runs whole, listeners included";
+const UNLOADED: &str = "no code of a tool runs when the tool was taken back";
+const REMOVED: &str = "a listener that was removed before its turn is not called";
+const NAMED: &str =
+    "our errors name the plugins and the remedy in words of their own; a duration cannot be negative";
+const UNSCOPED: &str = "a change is told to listeners of no scope, and to global ones";
+const CLOSED: &str = "nothing is called for an agent that has ended, since what guarded it is gone";
+const STRICT: &str = "text that is no JSON and names given twice are refused before a body sees them; blanks and `null` are no arguments";
+const CANCELLED: &str = "who answers a question of a cancelled turn is dropped where it waits";
+const EMPTY: &str = "both sections are there in all modes, and empty where they have nothing to say";
+const ABANDONED: &str = "what waits is abandoned when the program ends, not only once what runs has ended";
+const SORTED: &str = "the names of functions are sorted";
+const TRACED: &str = "a shaper that fails is reported to `tracing`, which is not a part of these traces";
+const SCOPED: &str = "the host's errors of scopes name the two scopes by their numbers";
+const DEEP: &str = "arguments have at most 128 levels, and values 1,000";
+
+pub(crate) const KNOWN: &[Known] = &[
+    left_out(
+        "exits",
+        "observers fail",
+        "tools/T74",
+        "an observer is not asynchronous; one that panics is in the contract tests",
+    ),
+    left_out("post", "content and value replaced together", "tools/T68", "no decision holds both"),
+    left_out(
+        "registry",
+        "a limit of parallel sub-calls",
+        "tools/T9",
+        "a refused configuration is a plugin that failed",
+    ),
+    left_out("registry", "a mode nobody knows", "tools/T8", "a mode is one of three"),
+    left_out(
+        "arguments",
+        "views",
+        "tools/T93",
+        "the views have types of their own here, which the script has no words for",
+    ),
+    left_out("execute", "a time limit", "tools/T62", "the policy is a crate of its own"),
+    left_out("execute", "a time limit and the caller", "tools/T62", "the policy is a crate of its own"),
+    left_out("loop", "two turns and a time limit", "tools/T62", "the policy is a crate of its own"),
+    left_out(
+        "execute",
+        "a time limit and an invalid output",
+        "tools/T62",
+        "the policy is a crate of its own",
+    ),
+    Known {
+        file: "arguments",
+        script: "very deep arguments",
+        ids: "tools/T38",
+        why: DEEP,
+        differs: &[
+            "log -c1 body t enter",
+            "log -c1 body t leave return",
+            "log -render t",
+            r#"results.c1.content.0.text: "ok" is "Error: tool execution arguments must be losslessly JSON-serializable, in at most 128 levels""#,
+            "results.c1.isError: false is true",
+            r#"results.c1.value: "ok" is nothing"#,
+            r#"results.c1.error: nothing is {"message":"tool execution arguments must be losslessly JSON-serializable, in at most 128 levels"}"#,
+            r#"results.c2.content.0.text: "Error: invalid arguments: \"s\" must be a string" is "Error: tool execution arguments must be losslessly JSON-serializable, in at most 128 levels""#,
+            r#"results.c2.error.code: "INVALID_ARGS" is nothing"#,
+            r#"results.c2.error.message: "invalid arguments: \"s\" must be a string" is "tool execution arguments must be losslessly JSON-serializable, in at most 128 levels""#,
+            r#"results.c2.error.name: "ToolArgsError" is nothing"#,
+        ],
+    },
+    Known {
+        file: "policy",
+        script: "order of guards",
+        ids: "tools/T5, tools/T80",
+        why: CLOSED,
+        differs: &[
+            "log -closed guard one pass",
+            "log -closed guard two pass",
+            "log -closed guard ancestor pass",
+            "log -closed body echo enter",
+            "log -closed body echo leave return",
+            "log -render echo",
+            "log -closed finalizer echo success",
+            "log +closed finalizer echo failure ABORTED_BEFORE_DISPATCH",
+            r#"results.closed.content.0.text: "x" is "Error: tool call aborted before dispatch: the agent that made it has ended""#,
+            "results.closed.isError: false is true",
+            r#"results.closed.value: "x" is nothing"#,
+            r#"results.closed.error: nothing is {"message":"tool call aborted before dispatch: the agent that made it has ended","name":"AbortError","code":"ABORTED_BEFORE_DISPATCH"}"#,
+        ],
+    },
+    Known {
+        file: "cancellation",
+        script: "a policy failure after the abort",
+        ids: "tools/T61",
+        why: BROKEN,
+        differs: &[
+            r#"results.c1.content.0.text: "Error: no opinion" is "Error: a listener of `tools/pre-execute` of plugin `root` panicked: no opinion""#,
+            r#"results.c1.error.message: "no opinion" is "a listener of `tools/pre-execute` of plugin `root` panicked: no opinion""#,
+        ],
+    },
+    Known {
+        file: "cancellation",
+        script: "a question after the abort",
+        ids: "tools/T57",
+        why: SERVICE,
+        differs: &[
+            r#"log -c1 approval asked {"tool":"echo"}"#,
+            "log -c1 approval answered allowed-once",
+            "log -c1 guard guard pass",
+        ],
+    },
+    Known {
+        file: "cancellation",
+        script: "a wrapper failure after the abort",
+        ids: "tools/T65",
+        why: BROKEN,
+        differs: &[
+            r#"results.c1.content.0.text: "Error: wrapper is broken" is "Error: a listener of `tools/execute` of plugin `root` panicked: wrapper is broken""#,
+            r#"results.c1.error.message: "wrapper is broken" is "a listener of `tools/execute` of plugin `root` panicked: wrapper is broken""#,
+        ],
+    },
+    Known {
+        file: "cancellation",
+        script: "post-execute fails after the abort",
+        ids: "tools/T69",
+        why: BROKEN,
+        differs: &[
+            r#"results.c1.content.0.text: "Error: post is broken" is "Error: a listener of `tools/post-execute` of plugin `root` panicked: post is broken""#,
+            r#"results.c1.error.message: "post is broken" is "a listener of `tools/post-execute` of plugin `root` panicked: post is broken""#,
+        ],
+    },
+    Known {
+        file: "execute",
+        script: "a wrapper retries",
+        ids: "tools/T62",
+        why: GUARDS,
+        differs: &["log +c1 guard guard pass"],
+    },
+    Known {
+        file: "execute",
+        script: "a signal replaced by a wrapper",
+        ids: "tools/T63",
+        why: LIMITED,
+        differs: &[
+            "log -c1 execute replaces signal live",
+            "log +c1 execute replaces signal aborted",
+            "log -c2 execute replaces signal live",
+            "log +c2 execute replaces signal aborted",
+        ],
+    },
+    Known {
+        file: "execute",
+        script: "a signal left replaced",
+        ids: "tools/T63",
+        why: LIMITED,
+        differs: &[
+            "log -c1 post-execute p signal aborted",
+            "log +c1 post-execute p signal live",
+            "log -c1 observer r signal aborted",
+            "log +c1 observer r signal live",
+        ],
+    },
+    Known {
+        file: "execute",
+        script: "a wrapper that calls next twice",
+        ids: "tools/T62",
+        why: AGAIN,
+        differs: &[
+            "log +c1 execute inner enter",
+            "log +c1 execute inner saw success",
+            "log +c1 execute inner leave success",
+        ],
+    },
+    Known {
+        file: "exits",
+        script: "pre-execute fails",
+        ids: "tools/T61",
+        why: BROKEN,
+        differs: &[
+            r#"results.c1.content.0.text: "Error: no opinion" is "Error: a listener of `tools/pre-execute` of plugin `root` panicked: no opinion""#,
+            r#"results.c1.error.message: "no opinion" is "a listener of `tools/pre-execute` of plugin `root` panicked: no opinion""#,
+        ],
+    },
+    Known {
+        file: "exits",
+        script: "pre-execute fails with a code",
+        ids: "tools/T61",
+        why: BROKEN,
+        differs: &[
+            "log -c1 finalizer echo failure POLICY",
+            "log +c1 finalizer echo failure",
+            r#"results.c1.content.0.text: "Error: no opinion" is "Error: a listener of `tools/pre-execute` of plugin `root` panicked: no opinion""#,
+            r#"results.c1.error.code: "POLICY" is nothing"#,
+            r#"results.c1.error.message: "no opinion" is "a listener of `tools/pre-execute` of plugin `root` panicked: no opinion""#,
+            r#"results.c1.error.name: "PolicyError" is nothing"#,
+        ],
+    },
+    Known {
+        file: "exits",
+        script: "guard fails",
+        ids: "tools/T84",
+        why: BROKEN,
+        differs: &[
+            r#"results.c1.content.0.text: "Error: guard is broken" is "Error: a guard of `root` panicked: guard is broken""#,
+            r#"results.c1.error.message: "guard is broken" is "a guard of `root` panicked: guard is broken""#,
+        ],
+    },
+    Known {
+        file: "exits",
+        script: "wrapper fails before next",
+        ids: "tools/T65",
+        why: BROKEN,
+        differs: &[
+            r#"results.c1.content.0.text: "Error: wrapper is broken" is "Error: a listener of `tools/execute` of plugin `root` panicked: wrapper is broken""#,
+            r#"results.c1.error.message: "wrapper is broken" is "a listener of `tools/execute` of plugin `root` panicked: wrapper is broken""#,
+        ],
+    },
+    Known {
+        file: "exits",
+        script: "wrapper fails after next",
+        ids: "tools/T65",
+        why: BROKEN,
+        differs: &[
+            "log -c1 finalizer defers failure WRAPPER",
+            "log +c1 finalizer defers failure",
+            r#"results.c1.content.0.text: "Error: wrapper is broken" is "Error: a listener of `tools/execute` of plugin `root` panicked: wrapper is broken""#,
+            r#"results.c1.error.code: "WRAPPER" is nothing"#,
+            r#"results.c1.error.message: "wrapper is broken" is "a listener of `tools/execute` of plugin `root` panicked: wrapper is broken""#,
+            r#"results.c1.error.name: "HarnessError" is nothing"#,
+        ],
+    },
+    Known {
+        file: "exits",
+        script: "post-execute fails",
+        ids: "tools/T69",
+        why: BROKEN,
+        differs: &[
+            r#"results.c1.content.0.text: "Error: post is broken" is "Error: a listener of `tools/post-execute` of plugin `root` panicked: post is broken""#,
+            r#"results.c1.error.message: "post is broken" is "a listener of `tools/post-execute` of plugin `root` panicked: post is broken""#,
+        ],
+    },
+    Known {
+        file: "exits",
+        script: "finalizer fails",
+        ids: "tools/T73",
+        why: BROKEN,
+        differs: &[
+            r#"results.c1.content.0.text: "Error: finalizer is broken" is "Error: the finalizer of tool \"t\": `root` panicked: finalizer is broken""#,
+            r#"results.c1.error.message: "finalizer is broken" is "the finalizer of tool \"t\": `root` panicked: finalizer is broken""#,
+            r#"results.c2.content.0.text: "Error: finalizer is broken" is "Error: the finalizer of tool \"t\": `root` panicked: finalizer is broken""#,
+            r#"results.c2.error.message: "finalizer is broken" is "the finalizer of tool \"t\": `root` panicked: finalizer is broken""#,
+        ],
+    },
+    Known {
+        file: "post",
+        script: "value replaced after the tool has gone",
+        ids: "tools/T51",
+        why: UNLOADED,
+        differs: &["log -c1 finalizer t failure UNKNOWN_TOOL"],
+    },
+    Known {
+        file: "post",
+        script: "content replaced after the tool has gone",
+        ids: "tools/T51",
+        why: UNLOADED,
+        differs: &["log -c1 finalizer t success"],
+    },
+    Known {
+        file: "policy",
+        script: "next called twice",
+        ids: "tools/T56",
+        why: AGAIN,
+        differs: &[
+            "log +c1 pre-execute inner enter",
+            "log +c1 pre-execute inner saw allow",
+            "log +c1 pre-execute inner leave allow",
+        ],
+    },
+    Known {
+        file: "policy",
+        script: "answers of the approval service",
+        ids: "tools/T57",
+        why: SERVICE,
+        differs: &[
+            "log +perhaps post-execute post enter failure",
+            "log +perhaps post-execute post saw accept",
+            "log +perhaps post-execute post leave accept",
+            "log +throws post-execute post enter failure",
+            "log +throws post-execute post saw accept",
+            "log +throws post-execute post leave accept",
+            r#"results.perhaps.content.0.text: "Error: unreachable variant in ApprovalOutcome: \"perhaps\"" is "Error: tool \"echo\" needs approval, but nobody is there to give it; go on without it or ask the user""#,
+            r#"results.perhaps.error.message: "unreachable variant in ApprovalOutcome: \"perhaps\"" is "tool \"echo\" needs approval, but nobody is there to give it; go on without it or ask the user""#,
+            r#"results.throws.content.0.text: "Error: service is broken" is "Error: tool \"echo\" needs approval, but nobody is there to give it; go on without it or ask the user""#,
+            r#"results.throws.error.message: "service is broken" is "tool \"echo\" needs approval, but nobody is there to give it; go on without it or ask the user""#,
+        ],
+    },
+    Known {
+        file: "policy",
+        script: "approval cancelled by the caller's abort",
+        ids: "tools/T57",
+        why: SERVICE,
+        differs: &[
+            "log -c2 post-execute post enter failure",
+            "log +c2 post-execute post enter failure ABORTED_BEFORE_DISPATCH",
+            "log -c2 finalizer echo failure",
+            "log +c2 finalizer echo failure ABORTED_BEFORE_DISPATCH",
+            "log -c3 post-execute post enter failure",
+            "log +c3 post-execute post enter failure ABORTED_BEFORE_DISPATCH",
+            "log -c3 finalizer echo failure",
+            "log +c3 finalizer echo failure ABORTED_BEFORE_DISPATCH",
+            "log -c4 guard guard pass",
+            r#"results.c2.content.0.text: "Error: the user rejected tool \"echo\"" is "Error: tool call aborted before dispatch""#,
+            r#"results.c2.error.message: "the user rejected tool \"echo\"" is "tool call aborted before dispatch""#,
+            r#"results.c2.error.name: nothing is "AbortError""#,
+            r#"results.c2.error.code: nothing is "ABORTED_BEFORE_DISPATCH""#,
+            r#"results.c3.content.0.text: {"after":"Error: ","own_words":["echo"]} is "Error: tool call aborted before dispatch""#,
+            r#"results.c3.error.message: {"own_words":["echo"]} is "tool call aborted before dispatch""#,
+            r#"results.c3.error.name: nothing is "AbortError""#,
+            r#"results.c3.error.code: nothing is "ABORTED_BEFORE_DISPATCH""#,
+        ],
+    },
+    Known {
+        file: "policy",
+        script: "a guard that replaces itself",
+        ids: "tools/T83",
+        why: GUARDS,
+        differs: &[
+            "log -c1 body echo enter",
+            "log -c1 body echo leave return",
+            "log -render echo",
+            "log -c1 finalizer echo success",
+            "log +c1 guard new deny",
+            "log +c1 finalizer echo failure",
+            r#"results.c1.content.0.text: "x" is "Error: new""#,
+            "results.c1.isError: false is true",
+            r#"results.c1.value: "x" is nothing"#,
+            r#"results.c1.error: nothing is {"message":"new"}"#,
+        ],
+    },
+    Known {
+        file: "policy",
+        script: "an agent's guard that adds a global one",
+        ids: "tools/T83",
+        why: GUARDS,
+        differs: &[
+            "log -c1 body echo enter",
+            "log -c1 body echo leave return",
+            "log -render echo",
+            "log -c1 finalizer echo success",
+            "log +c1 guard first pass",
+            "log +c1 guard late deny",
+            "log +c1 finalizer echo failure",
+            r#"results.c1.content.0.text: "x" is "Error: late""#,
+            "results.c1.isError: false is true",
+            r#"results.c1.value: "x" is nothing"#,
+            r#"results.c1.error: nothing is {"message":"late"}"#,
+        ],
+    },
+    Known {
+        file: "policy",
+        script: "a listener removed while a call runs",
+        ids: "cordis-core/C104",
+        why: REMOVED,
+        differs: &[
+            "log -c1 pre-execute removed enter",
+            "log -c1 pre-execute removed saw allow",
+            "log -c1 pre-execute removed leave allow",
+        ],
+    },
+    Known {
+        file: "results",
+        script: "a very deep value",
+        ids: "tools/T38",
+        why: DEEP,
+        differs: &[
+            "log -c1 body measure enter",
+            "log -c1 body measure leave return",
+            "log -render measure",
+            r#"results.c1.content.0.text: "deep" is "Error: tool execution arguments must be losslessly JSON-serializable, in at most 128 levels""#,
+            "results.c1.isError: false is true",
+            r#"results.c1.value: "measured" is nothing"#,
+            r#"results.c1.error: nothing is {"message":"tool execution arguments must be losslessly JSON-serializable, in at most 128 levels"}"#,
+        ],
+    },
+    Known {
+        file: "results",
+        script: "a tool gone while its body runs",
+        ids: "tools/T51",
+        why: UNLOADED,
+        differs: &[
+            "log -render t",
+            "log -c1 execute around saw success",
+            "log -c1 execute around leave success",
+            "log -c1 post-execute post enter success",
+            "log +c1 execute around saw failure UNKNOWN_TOOL",
+            "log +c1 execute around leave failure UNKNOWN_TOOL",
+            "log +c1 post-execute post enter failure UNKNOWN_TOOL",
+            "log -c1 finalizer t success",
+            r#"results.c1.content.0.text: "final" is "Error: unknown tool \"t\"""#,
+            "results.c1.isError: false is true",
+            "results.c1.value: 1 is nothing",
+            r#"results.c1.error: nothing is {"message":"unknown tool \"t\"","name":"ToolNotFoundError","code":"UNKNOWN_TOOL"}"#,
+        ],
+    },
+    Known {
+        file: "results",
+        script: "a tool gone before dispatch",
+        ids: "tools/T51",
+        why: UNLOADED,
+        differs: &[
+            "log -c1 finalizer t failure UNKNOWN_TOOL",
+            r#"results.c1.content.0.text: "final" is "Error: unknown tool \"t\"""#,
+        ],
+    },
+    Known {
+        file: "results",
+        script: "a tool replaced before dispatch",
+        ids: "tools/T51",
+        why: UNLOADED,
+        differs: &["log -c1 finalizer t success", "log -c1 finalizer t note old"],
+    },
+    Known {
+        file: "registry",
+        script: "what register refuses",
+        ids: "tools/T13",
+        why: NAMED,
+        differs: &[
+            r#"outcomes.1.error.message: {"own_words":["agent.ctx","t"]} is …"#,
+            r#"outcomes.3.error.message: "tool \"t\" is …"#,
+            r#"outcomes.6.error.message: "defineTool(limit): timeoutMs must be a positive finite number" is …"#,
+            r#"outcomes.7.error.message: "defineTool(limit): timeoutMs must be a positive finite number" is …"#,
+            r#"outcomes.8.error.message: "tool \"limit\" timeoutMs must be a positive finite number" is …"#,
+            r#"outcomes.10.error.message: "tool \"run_code\" timeoutMs must be a positive finite number" is …"#,
+            r#"outcomes.12.error.message: {"own_words":["agent.ctx","t"]} is …"#,
+        ],
+    },
+    Known {
+        file: "registry",
+        script: "a failing listener of changes",
+        ids: "tools/T7",
+        why: NAMED,
+        differs: &[r#"outcomes.1.error.message: "not now" is …"#],
+    },
+    Known {
+        file: "registry",
+        script: "changes heard by agents",
+        ids: "tools/T7",
+        why: UNSCOPED,
+        differs: &["log -change a called", "log -change b called", "log -change a called"],
+    },
+    Known {
+        file: "registry",
+        script: "what restrict refuses",
+        ids: "tools/T16",
+        why: NAMED,
+        differs: &[r#"outcomes.0.error.message: {"own_words":["agent.ctx","deny"]} is …"#],
+    },
+    Known {
+        file: "registry",
+        script: "changes are told",
+        ids: "tools/T13",
+        why: NAMED,
+        differs: &[r#"outcomes.5.error.message: {"own_words":["agent.ctx","t"]} is …"#],
+    },
+    Known {
+        file: "registry",
+        script: "parents of scopes",
+        ids: "tools/T1",
+        why: SCOPED,
+        differs: &[
+            r#"outcomes.1.error.message: "dsh-scope: scope parent link would form a cycle" is …"#,
+            r#"outcomes.2.error.message: "dsh-scope: scope parent link would form a cycle" is …"#,
+        ],
+    },
+    Known {
+        file: "registry",
+        script: "order in the prompt",
+        ids: "tools/T29",
+        why: EMPTY,
+        differs: &[
+            r#"outcomes.4.sections.0: nothing is "tools:code-only (empty)""#,
+            r#"outcomes.4.sections.1: nothing is "tools:sdk (empty)""#,
+        ],
+    },
+    Known {
+        file: "code-mode",
+        script: "what each mode offers",
+        ids: "tools/T29",
+        why: EMPTY,
+        differs: &[
+            r#"outcomes.2.sections.0: nothing is "tools:code-only (empty)""#,
+            r#"outcomes.2.sections.1: nothing is "tools:sdk (empty)""#,
+            r#"outcomes.8.sections.0: nothing is "tools:code-only (empty)""#,
+            r#"outcomes.8.sections.1: nothing is "tools:sdk (empty)""#,
+            r#"outcomes.21.sections.0: nothing is "tools:code-only (empty)""#,
+            r#"outcomes.21.sections.1: nothing is "tools:sdk (empty)""#,
+        ],
+    },
+    Known {
+        file: "code-mode",
+        script: "what presentAs refuses",
+        ids: "tools/T28",
+        why: NAMED,
+        differs: &[r#"outcomes.0.error.message: {"own_words":["agent.ctx","mode"]} is …"#],
+    },
+    Known {
+        file: "code-mode",
+        script: "a program that leaves calls behind",
+        ids: "code-mode/C31",
+        why: ABANDONED,
+        differs: &[
+            r#"log -program waits failed "run_code run is over (…); waits result discarded""#,
+            r#"log +program waits failed "run_code run is over (…); waits result discarded""#,
+        ],
+    },
+    Known {
+        file: "loop",
+        script: "arguments as the model wrote them",
+        ids: "tools/T89",
+        why: STRICT,
+        differs: &[
+            "log -cut body raw enter",
+            r#"log -cut body raw arguments "{\"text\": \"cu""#,
+            "log -cut body raw leave return",
+            "log -render raw",
+            r#"log -blank body raw arguments "  ""#,
+            "log +blank body raw arguments {}",
+            "log -null body raw arguments null",
+            "log +null body raw arguments {}",
+            "log -twice body raw enter",
+            r#"log -twice body raw arguments {"text":"b"}"#,
+            "log -twice body raw leave return",
+            "log -render raw",
+            r#"outcomes.1.3.data.message.content.0.content.0.text: "ok" is "Error: invalid arguments: not valid JSON: …"#,
+            "outcomes.1.3.data.message.content.0.isError: false is true",
+            r#"outcomes.1.3.data.error: nothing is {"name":"ToolArgsError","code":"INVALID_ARGS"}"#,
+            r#"outcomes.1.11.data.message.content.0.content.0.text: "ok" is "Error: invalid arguments: the key \"text\" is given twice""#,
+            "outcomes.1.11.data.message.content.0.isError: false is true",
+            r#"outcomes.1.11.data.error: nothing is {"name":"ToolArgsError","code":"INVALID_ARGS"}"#,
+            r#"outcomes.1.17.data.message.content.0.content.0.text: "Error: invalid arguments: \"arguments\" must be an object" is "Error: invalid arguments: not valid JSON: …"#,
+        ],
+    },
+    Known {
+        file: "loop",
+        script: "a question that is cancelled",
+        ids: "tools/T57",
+        why: CANCELLED,
+        differs: &["log -c1 approval answered allowed-once"],
+    },
+    Known {
+        file: "loop",
+        script: "a failing shaper of the log",
+        ids: "code-mode/C35",
+        why: TRACED,
+        differs: &[r#"log -warning {"own_words":["echo"]}"#],
+    },
+    Known {
+        file: "loop",
+        script: "what a program of an agent sees",
+        ids: "code-mode/C13",
+        why: SORTED,
+        differs: &["log -program sees shown own", "log +program sees own shown"],
+    },
+];
