@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use cordis::{BoxError, Handle, Next, ScopeKey};
 use dsh_session::SessionStore;
-use dsh_tools::{ErrorInfo, ToolCall, ToolOutcome};
+use dsh_tools::{ErrorInfo, Failure, ToolCall, ToolOutcome};
 
 use crate::by_scope::SessionsByScope;
 
@@ -37,7 +37,7 @@ pub(crate) async fn pass(
         Err(error) => {
             let message =
                 format!("the tool did not run, as the session could not be saved: {}", said(&*error));
-            ToolOutcome::failed(message, Some(SESSION_FLUSH_FAILED))
+            ToolOutcome::failure(Failure::new(message).coded(SESSION_FLUSH_FAILED))
         }
     }
 }

@@ -1,12 +1,13 @@
 //! The tool `bash`: runs a command in the agent's workspace and gives what it printed.
 //!
-//! Read `tool`, then `process` (with `capture`), then `render`.
+//! Read `tool`, then `process` (with `capture` and `decode`), then `render`.
 //!
 //! **Architecture Invariant:** a command is not confined. It runs with the rights of the user; only the folder that
 //! it starts in is ours. Confinement is the work of a sandbox.
 
 mod capture;
 mod config;
+mod decode;
 mod environment;
 mod process;
 mod render;
@@ -21,7 +22,7 @@ use dsh_tools::{TOOLS, ToolRuntime};
 pub use config::{Config, ConfigError};
 
 use process::Leftovers;
-use tool::Bash;
+use tool::{Bash, bash};
 
 /// How much longer than their grace time the end of background processes may take.
 const ENDING: Duration = Duration::from_secs(5);
@@ -41,6 +42,6 @@ async fn apply(ctx: &Context, tools: Handle<ToolRuntime>, config: &Config) -> Re
     let (ending, grace) = (Arc::clone(&leftovers), config.grace());
     let effect = ctx.effect("background processes", move || async move { ending.end(grace).await })?;
     effect.with_limit(grace + ENDING);
-    tools.get()?.register(ctx, Bash { workspace, config: config.clone(), leftovers })?;
+    tools.get()?.register(ctx, bash(Bash { workspace, config: config.clone(), leftovers }))?;
     Ok(())
 }

@@ -15,12 +15,16 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio_util::sync::CancellationToken;
 
 use crate::capture::Capture;
+use crate::decode::Decoder;
 
 use group::Group;
 pub(crate) use group::{Leftovers, signal_name};
 
 /// How long the streams are still read after the command has ended, if something that it started holds them open.
 const DRAIN: Duration = Duration::from_secs(1);
+
+/// How much is read of a stream at once: what a pipe of Linux holds.
+const PIECE_BYTES: usize = 64 * 1024;
 
 /// What a command may use.
 #[derive(Clone, Copy, Debug)]
@@ -50,7 +54,8 @@ pub(crate) struct Finished {
 }
 
 /// Runs `bash -c command` and waits for bash itself, not for what it left behind: that is handed to `leftovers`. At
-/// the time limit or on cancellation the whole group is told to end, and killed if it does not.
+/// the time limit or on cancellation the whole group is told to end, and killed if it does not. What it prints is told to
+/// `live` as soon as it is read, both streams as they come, all of it.
 ///
 /// # Errors
 /// Fails if the process cannot be started.
@@ -61,6 +66,7 @@ pub(crate) async fn run(
     command: &str,
     workdir: &Path,
     limits: Limits,
+    live: impl Fn(String),
     cancellation: &CancellationToken,
     leftovers: &Leftovers,
 ) -> io::Result<Finished> {
@@ -69,7 +75,7 @@ pub(crate) async fn run(
     let mut stderr = Capture::new(limits.max_output_bytes);
     let (out, err) = group.take_streams();
     let (status, stopped) = {
-        let pump = join(pump(out, &mut stdout), pump(err, &mut stderr)).fuse();
+        let pump = join(pump(out, &mut stdout, &live), pump(err, &mut stderr, &live)).fuse();
         tokio::pin!(pump);
         let ended = {
             let end = end(&mut group, limits, cancellation);
@@ -119,12 +125,17 @@ async fn end(
 }
 
 /// Reads a stream to its end. A read error ends it too: what was read so far is what there is.
-async fn pump(stream: Option<impl AsyncRead + Unpin>, capture: &mut Capture) {
+async fn pump(stream: Option<impl AsyncRead + Unpin>, capture: &mut Capture, live: &impl Fn(String)) {
     let Some(mut stream) = stream else { return };
-    let mut buffer = vec![0; 16 * 1024];
+    let mut decoder = Decoder::default();
+    let mut buffer = vec![0; PIECE_BYTES];
     while let Ok(read @ 1..) = stream.read(&mut buffer).await {
         capture.push(&buffer[..read]);
+        live(decoder.push(&buffer[..read]));
+        // A stream that always has more would keep the thread, and time limits and cancellations waiting.
+        tokio::task::yield_now().await;
     }
+    live(decoder.finish());
 }
 
 #[cfg(test)]

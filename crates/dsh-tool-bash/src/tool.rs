@@ -4,13 +4,19 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use dsh_tools::{Tool, ToolError, ToolRun, ToolSpec, Workspace};
+use dsh_tools::{ToolDefinition, ToolError, ToolRun, Workspace, tool};
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::json;
 
 use crate::config::Config;
 use crate::process::{self, Leftovers, Limits, Stopped};
 use crate::render;
+
+/// The tool's name.
+const NAME: &str = "bash";
+const DESCRIPTION: &str = "Runs a command with `bash -c` in a new shell and gives what it prints. Nothing of the shell \
+                           is kept for the next call. A command that fails says `[exit code: N]`. Of long output the \
+                           middle is left out.";
 
 /// Runs commands with `bash -c`.
 pub(crate) struct Bash {
@@ -19,53 +25,41 @@ pub(crate) struct Bash {
     pub(crate) leftovers: Arc<Leftovers>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Arguments {
+struct Arguments {
+    /// The command line for bash.
     command: String,
+    /// What it does, in a few words for the user.
     description: String,
+    /// How many milliseconds it may run.
     timeout_ms: Option<f64>,
+    /// The folder to run it in: the workspace, or one in it.
     workdir: Option<String>,
-    #[serde(default, rename = "run_in_background")]
-    run_in_background: bool,
+    /// Not available yet.
+    #[serde(rename = "run_in_background")]
+    run_in_background: Option<bool>,
 }
 
-impl Tool for Bash {
-    type Arguments = Arguments;
+/// The tool. Commands change the workspace, so no two of one batch run side by side.
+pub(crate) fn bash(bash: Bash) -> impl Into<ToolDefinition> {
+    tool(NAME, DESCRIPTION).with(bash).run(run)
+}
 
-    fn spec(&self) -> ToolSpec {
-        let parameters = json!({
-            "type": "object",
-            "properties": {
-                "command": { "type": "string", "description": "The command line for bash." },
-                "description": { "type": "string", "description": "What it does, in a few words for the user." },
-                "timeoutMs": { "type": "number", "description": "How many milliseconds it may run." },
-                "workdir": { "type": "string", "description": "The folder to run it in: the workspace, or one in it." },
-                "run_in_background": { "type": "boolean", "description": "Not available yet." },
-            },
-            "required": ["command", "description"],
-        });
-        ToolSpec::new(
-            "bash",
-            "Runs a command with `bash -c` in a new shell and gives what it prints. Nothing of the shell is kept for \
-             the next call. A command that fails says `[exit code: N]`. Of long output the middle is left out.",
-            parameters,
-        )
-    }
-
-    async fn run(&self, arguments: Arguments, run: &ToolRun<'_>) -> Result<String, ToolError> {
-        let timeout = self.check(&arguments)?;
-        let workdir = self.workdir(arguments.workdir.as_deref())?;
-        let limits =
-            Limits { timeout, grace: self.config.grace(), max_output_bytes: self.config.max_output_bytes };
-        let finished =
-            process::run(&arguments.command, &workdir, limits, run.cancellation(), &self.leftovers)
-                .await
-                .map_err(|error| ToolError::new(format!("cannot start bash: {error}")))?;
-        match finished.stopped {
-            Some(Stopped::Cancelled) => Err(ToolError::aborted().with_output(render::streams(&finished))),
-            None | Some(Stopped::TimedOut) => Ok(render::finished(&finished, timeout)),
-        }
+async fn run(bash: Arc<Bash>, arguments: Arguments, run: ToolRun) -> Result<String, ToolError> {
+    let timeout = bash.check(&arguments)?;
+    let workdir = bash.workdir(arguments.workdir.as_deref())?;
+    let limits =
+        Limits { timeout, grace: bash.config.grace(), max_output_bytes: bash.config.max_output_bytes };
+    let live = |text: String| run.write(text);
+    let finished =
+        process::run(&arguments.command, &workdir, limits, live, run.cancellation(), &bash.leftovers)
+            .await
+            .map_err(|error| ToolError::new(format!("cannot start bash: {error}")))?;
+    match finished.stopped {
+        // In the place of what was told while it ran, where the streams are mixed.
+        Some(Stopped::Cancelled) => Err(ToolError::aborted().with_output(render::streams(&finished))),
+        None | Some(Stopped::TimedOut) => Ok(render::finished(&finished, timeout)),
     }
 }
 
@@ -78,7 +72,7 @@ impl Bash {
         if arguments.description.trim().is_empty() {
             return Err(ToolError::new("invalid description: expected a non-empty string"));
         }
-        if arguments.run_in_background {
+        if arguments.run_in_background == Some(true) {
             return Err(ToolError::new(
                 "`run_in_background` is not available: run the command in the foreground",
             ));

@@ -37,18 +37,19 @@ pub(crate) enum ReadError {
     Aborted,
 }
 
-impl From<ReadError> for ToolError {
-    fn from(error: ReadError) -> Self {
-        let code = match &error {
-            ReadError::NotFound { .. } => "FS_NOT_FOUND",
-            ReadError::NotAFile { .. } => "FS_NOT_REGULAR_FILE",
-            ReadError::Binary { .. } | ReadError::NotUtf8 { .. } => "FS_NOT_TEXT",
-            ReadError::Denied { .. } => "FS_PERMISSION_DENIED",
-            ReadError::Outside(_) | ReadError::LeadsOut { .. } => "FS_SANDBOX_DENIED",
-            ReadError::Io { .. } => "FS_IO_ERROR",
-            ReadError::Aborted => return Self::aborted(),
+impl ReadError {
+    /// What the model is told, with the code that `?` alone would leave out.
+    pub(crate) fn coded(self) -> ToolError {
+        let code = match &self {
+            Self::NotFound { .. } => "FS_NOT_FOUND",
+            Self::NotAFile { .. } => "FS_NOT_REGULAR_FILE",
+            Self::Binary { .. } | Self::NotUtf8 { .. } => "FS_NOT_TEXT",
+            Self::Denied { .. } => "FS_PERMISSION_DENIED",
+            Self::Outside(_) | Self::LeadsOut { .. } => "FS_SANDBOX_DENIED",
+            Self::Io { .. } => "FS_IO_ERROR",
+            Self::Aborted => return ToolError::aborted(),
         };
-        Self::new(error.to_string()).with_kind(ErrorInfo::fixed("FsError", code))
+        ToolError::new(self.to_string()).coded(ErrorInfo::fixed("FsError", code))
     }
 }
 

@@ -17,7 +17,7 @@ use dsh_tools::{TOOLS, ToolRuntime};
 
 pub use config::{Config, ConfigError};
 
-use tool::Read;
+use tool::{Read, read};
 
 cordis::catalog!(plugin);
 
@@ -27,6 +27,6 @@ pub fn plugin() -> impl Plugin<Config = Config> {
 }
 
 async fn apply(ctx: &Context, tools: Handle<ToolRuntime>, config: &Config) -> Result<(), BoxError> {
-    tools.get()?.register(ctx, Read { workspace: config.workspace()?, config: config.clone() })?;
+    tools.get()?.register(ctx, read(Read { workspace: config.workspace()?, config: config.clone() }))?;
     Ok(())
 }

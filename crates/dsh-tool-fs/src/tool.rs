@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use dsh_tools::{ErrorInfo, Tool, ToolError, ToolRun, ToolSpec, Workspace};
+use dsh_tools::{ErrorInfo, ToolDefinition, ToolError, ToolRun, Workspace, tool};
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::json;
 
 use crate::config::{Config, SCANNED_MIB};
 use crate::file::{self, ReadError};
@@ -16,67 +16,64 @@ pub(crate) struct Read {
     pub(crate) config: Config,
 }
 
-#[derive(Debug, Deserialize)]
-pub(crate) struct Arguments {
+#[derive(Debug, Deserialize, JsonSchema)]
+struct Arguments {
+    /// The file, which lies in the workspace.
     file_path: String,
+    /// The first line to give, counted from 1.
     offset: Option<f64>,
+    /// How many lines to give.
     limit: Option<f64>,
 }
 
-impl Tool for Read {
-    type Arguments = Arguments;
+/// The tool. It changes nothing, so any number of its calls may run side by side, and may be repeated.
+///
+/// Opening and reading a file can block for as long as its file system likes. The threads of the tool runtime are made for
+/// that: they are bounded, a call does not wait for one beyond its grace time, and unloading the plugin waits for a read
+/// that still runs, or names it.
+pub(crate) fn read(read: Read) -> impl Into<ToolDefinition> {
+    let limit = read.config.read_limit;
+    let description =
+        format!("Gives the lines of a UTF-8 text file with their numbers, at most {limit} of them.");
+    tool("read", description).with(read).run_blocking(run).parallel().idempotent()
+}
 
-    fn spec(&self) -> ToolSpec {
-        let limit = self.config.read_limit;
-        let parameters = json!({
-            "type": "object",
-            "properties": {
-                "file_path": { "type": "string", "description": "The file, which lies in the workspace." },
-                "offset": { "type": "number", "description": "The first line to give, counted from 1." },
-                "limit": { "type": "number", "description": format!("How many lines to give, at most {limit}.") },
-            },
-            "required": ["file_path"],
-        });
-        ToolSpec::new("read", "Gives the lines of a UTF-8 text file with their numbers.", parameters)
+fn run(read: &Read, arguments: Arguments, run: ToolRun) -> Result<String, ToolError> {
+    let Arguments { file_path, offset, limit } = arguments;
+    if file_path.trim().is_empty() {
+        return Err(ToolError::new("file_path must be a non-empty string"));
     }
+    let most = read.config.read_limit;
+    let first = offset.map_or(Ok(1), |offset| positive("offset", offset))?;
+    let count = limit.map_or(Ok(most), |limit| positive("limit", limit))?;
+    if count > most {
+        return Err(ToolError::new(format!("limit must not be above {most}")));
+    }
+    let selected = || {
+        let path = read.workspace.locate(&file_path)?;
+        let file = file::open(&read.workspace, &path)?;
+        let selection = file::select(file, &path, (first, count), read.config.limits(), run.cancellation())?;
+        Ok((path, selection))
+    };
+    let (path, selection) = selected().map_err(ReadError::coded)?;
+    if selection.lines.is_empty() && !selection.capped && first > selection.total.max(1) {
+        return Err(beyond(&path.shown, first, &selection));
+    }
+    Ok(render(&path.shown, &selection))
+}
 
-    async fn run(&self, arguments: Arguments, run: &ToolRun<'_>) -> Result<String, ToolError> {
-        let Arguments { file_path, offset, limit } = arguments;
-        if file_path.trim().is_empty() {
-            return Err(ToolError::new("file_path must be a non-empty string"));
-        }
-        let first = offset.map_or(Ok(1), |offset| positive("offset", offset))?;
-        let count = limit.map_or(Ok(self.config.read_limit), |limit| positive("limit", limit))?;
-        if count > self.config.read_limit {
-            return Err(ToolError::new(format!("limit must not be above {}", self.config.read_limit)));
-        }
-        let workspace = self.workspace.clone();
-        let path = workspace.locate(&file_path).map_err(ReadError::from)?;
-        let shown = path.shown.clone();
-        let (limits, cancellation) = (self.config.limits(), run.cancellation().child_token());
-        // A read that nobody waits for any more stops as well.
-        let _stop = cancellation.clone().drop_guard();
-        let read = move || {
-            let file = file::open(&workspace, &path)?;
-            file::select(file, &path, (first, count), limits, &cancellation)
-        };
-        let selection = tokio::task::spawn_blocking(read)
-            .await
-            .map_err(|error| ToolError::new(format!("cannot read \"{}\": {error}", shown.display())))??;
-        if selection.lines.is_empty() && !selection.capped && first > selection.total.max(1) {
-            let (path, total) = (shown.display(), selection.total);
-            let message = if selection.cut_off {
-                format!(
-                    "offset {first} is beyond the first {SCANNED_MIB} MiB of \"{path}\", which have {total} lines; \
-                     no more is read"
-                )
-            } else {
-                format!("offset {first} is beyond the end of \"{path}\", which has {total} lines")
-            };
-            return Err(ToolError::new(message).with_kind(ErrorInfo::fixed("FsError", "FS_NOT_FOUND")));
-        }
-        Ok(render(&shown, &selection))
-    }
+/// The first line that was asked for is none of those that there are.
+fn beyond(path: &Path, first: usize, selection: &Selection) -> ToolError {
+    let (path, total) = (path.display(), selection.total);
+    let message = if selection.cut_off {
+        format!(
+            "offset {first} is beyond the first {SCANNED_MIB} MiB of \"{path}\", which have {total} lines; \
+             no more is read"
+        )
+    } else {
+        format!("offset {first} is beyond the end of \"{path}\", which has {total} lines")
+    };
+    ToolError::new(message).coded(ErrorInfo::fixed("FsError", "FS_NOT_FOUND"))
 }
 
 /// A whole number from 1 on; JSON has only one kind of number.

@@ -13,13 +13,14 @@ use std::time::Duration;
 use cordis::{App, State};
 use dsh_tool_fs::Config;
 use dsh_tools::{CallRequest, TOOLS, ToolOutcome};
+use dsh_tools_invariants::testing::Watched;
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tokio_util::sync::CancellationToken;
 
 struct Fixture {
     app: App,
     folder: TempDir,
+    _watched: Watched,
 }
 
 impl Fixture {
@@ -34,9 +35,10 @@ impl Fixture {
         fs::create_dir(&workspace).unwrap();
         let app = App::new().unwrap();
         app.plugin(dsh_tools::plugin(), dsh_tools::Config::default()).unwrap().ready().await.unwrap();
+        let _watched = dsh_tools_invariants::testing::watch(&app).await;
         let config = Config { shown_as: Some("/home/user/project".into()), ..Config::new(workspace) };
         app.plugin(dsh_tool_fs::plugin(), change(config)).unwrap().ready().await.unwrap();
-        Self { app, folder }
+        Self { app, folder, _watched }
     }
 
     fn write(&self, name: &str, content: impl AsRef<[u8]>) {
@@ -44,13 +46,7 @@ impl Fixture {
     }
 
     async fn call(&self, arguments: Value) -> ToolOutcome {
-        let request = CallRequest {
-            id: "call-1".to_owned(),
-            name: "read".to_owned(),
-            arguments: arguments.to_string(),
-            scope: None,
-            cancellation: CancellationToken::new(),
-        };
+        let request = CallRequest::new("call-1", "read", arguments.to_string());
         self.app.get(TOOLS).unwrap().get().unwrap().execute(&self.app, request).await
     }
 
@@ -72,7 +68,7 @@ async fn the_lines_of_a_file_are_numbered() {
         assert_eq!(fixture.read(path).await, ToolOutcome::success(expected.as_str()));
     }
     fixture.write("empty", "");
-    assert_eq!(fixture.read("empty").await.content, page("empty", "(end of file, lines in total: 0)"));
+    assert_eq!(fixture.read("empty").await.text(), page("empty", "(end of file, lines in total: 0)"));
 }
 
 #[tokio::test]
@@ -81,9 +77,9 @@ async fn a_part_says_where_to_go_on() {
     fixture.write("a.txt", "alpha\nbeta\ngamma\ndelta\n");
     let part = fixture.call(json!({ "file_path": "a.txt", "offset": 2, "limit": 2 })).await;
     let expected = page("a.txt", "2: beta\n3: gamma\n\n(lines 2-3 of 4 are shown, go on with offset=4)");
-    assert_eq!(part.content, expected);
+    assert_eq!(part.text(), expected);
     let rest = fixture.call(json!({ "file_path": "a.txt", "offset": 4, "limit": 2 })).await;
-    assert_eq!(rest.content, page("a.txt", "4: delta\n\n(end of file, lines in total: 4)"));
+    assert_eq!(rest.text(), page("a.txt", "4: delta\n\n(end of file, lines in total: 4)"));
 }
 
 #[tokio::test]
@@ -92,10 +88,10 @@ async fn long_lines_and_long_files_are_cut() {
         Fixture::with(|config| Config { read_max_line_length: 4, read_max_bytes: 50, ..config }).await;
     fixture.write("a.txt", "abcdefgh\nb\n");
     let expected = "1: abcd... (line truncated to 4 chars)\n2: b\n\n(end of file, lines in total: 2)";
-    assert_eq!(fixture.read("a.txt").await.content, page("a.txt", expected));
+    assert_eq!(fixture.read("a.txt").await.text(), page("a.txt", expected));
     fixture.write("b.txt", "abc\n".repeat(100));
     let outcome = fixture.read("b.txt").await;
-    assert!(outcome.content.contains("\n12: abc\n\n(capped: lines 1-12 are shown, go on with offset=13)"));
+    assert!(outcome.text().contains("\n12: abc\n\n(capped: lines 1-12 are shown, go on with offset=13)"));
 }
 
 #[tokio::test]
@@ -115,7 +111,7 @@ async fn what_is_no_text_file_is_refused() {
         ("socket", "not a regular file", "FS_NOT_REGULAR_FILE"),
     ] {
         let outcome = fixture.read(path).await;
-        assert_eq!(outcome.content, format!("Error: cannot read \"/home/user/project/{path}\": {reason}"));
+        assert_eq!(outcome.text(), format!("Error: cannot read \"/home/user/project/{path}\": {reason}"));
         assert_eq!(outcome.code(), Some(code));
     }
 }
@@ -133,10 +129,10 @@ async fn no_path_leads_out_of_the_workspace() {
     let absolute = outside.display().to_string();
     for path in ["../secret", "a/../../secret", &absolute, "/etc/passwd", "link", "up/secret"] {
         let outcome = fixture.read(path).await;
-        assert_eq!(outcome.code(), Some("FS_SANDBOX_DENIED"), "{path}: {}", outcome.content);
-        assert!(!outcome.content.contains("1: "), "{}", outcome.content);
+        assert_eq!(outcome.code(), Some("FS_SANDBOX_DENIED"), "{path}: {}", outcome.text());
+        assert!(!outcome.text().contains("1: "), "{}", outcome.text());
     }
-    assert!(fixture.read("alias").await.content.contains("1: fine"));
+    assert!(fixture.read("alias").await.text().contains("1: fine"));
 }
 
 /// Puts a link out, a pipe and a file in one place, one after another, until told to stop.
@@ -173,7 +169,7 @@ async fn no_race_leads_out_of_the_workspace_or_blocks() {
             eprintln!("a read blocked");
             std::process::exit(1);
         };
-        found.push(outcome.content);
+        found.push(outcome.text());
     }
     stop.store(true, Ordering::Relaxed);
     swapping.join().unwrap();
@@ -190,12 +186,12 @@ async fn a_file_without_an_end_is_read_up_to_a_bound() {
     file.set_len(1 << 40).unwrap();
     let outcome = fixture.call(json!({ "file_path": "a.txt", "limit": 1 })).await;
     let expected = "1: alpha\n\n(lines 1-1 of at least 2000 are shown, go on with offset=2)";
-    assert_eq!(outcome.content, page("a.txt", expected));
+    assert_eq!(outcome.text(), page("a.txt", expected));
     let outcome = fixture.call(json!({ "file_path": "a.txt", "offset": 2000, "limit": 1 })).await;
     let expected = "2000: beta\n\n(end of the first 64 MiB, no more is read, lines in total: at least 2000)";
-    assert_eq!(outcome.content, page("a.txt", expected));
+    assert_eq!(outcome.text(), page("a.txt", expected));
     let outcome = fixture.call(json!({ "file_path": "a.txt", "offset": 3000 })).await;
-    assert!(outcome.content.contains("beyond the first 64 MiB"), "{}", outcome.content);
+    assert!(outcome.text().contains("beyond the first 64 MiB"), "{}", outcome.text());
 }
 
 #[tokio::test]
@@ -214,8 +210,30 @@ async fn what_is_wrong_with_a_call_is_said() {
             "offset 9 is beyond the end of \"/home/user/project/a.txt\", which has 1 lines",
         ),
     ] {
-        assert_eq!(fixture.call(arguments).await.content, format!("Error: {message}"));
+        assert_eq!(fixture.call(arguments).await.text(), format!("Error: {message}"));
     }
+}
+
+#[tokio::test]
+async fn the_model_is_told_its_parameters_and_the_limit_and_the_pipeline_how_it_runs() {
+    let fixture = Fixture::with(|config| Config { read_limit: 7, ..config }).await;
+    let tools = fixture.app.get(TOOLS).unwrap();
+    let tool = tools.get().unwrap().get("read", None).unwrap();
+    let expected = json!({
+        "type": "object",
+        "properties": {
+            "file_path": { "description": "The file, which lies in the workspace.", "type": "string" },
+            "offset": { "description": "The first line to give, counted from 1.", "type": "number" },
+            "limit": { "description": "How many lines to give.", "type": "number" },
+        },
+        "required": ["file_path"],
+    });
+    assert_eq!(serde_json::to_value(&tool.schema().parameters).unwrap(), expected);
+    assert!(tool.schema().description.contains("at most 7"), "{}", tool.schema().description);
+    let call = json!({ "file_path": "a.txt" });
+    assert_eq!((tool.is_parallel(&call), tool.is_idempotent(), tool.is_blocking()), (true, true, true));
+    let refused = fixture.call(json!({ "file_path": "a.txt", "limit": 8 })).await;
+    assert_eq!(refused.text(), "Error: limit must not be above 7");
 }
 
 #[tokio::test]

@@ -7,8 +7,9 @@ use dsh_checkpoint_policy::SESSION_FLUSH_FAILED;
 use dsh_session::{FLUSH, Session};
 use dsh_tools::{EXECUTE, PRE_EXECUTE, PreDecision, RESULT, Settled, ToolCall, ToolOutcome};
 use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
 
-use crate::fixture::{Fixture, Log, Outer, request};
+use crate::fixture::{Fixture, Log, outer, request};
 
 // spec: session/S109
 #[tokio::test]
@@ -24,7 +25,7 @@ async fn the_session_of_a_call_is_flushed_before_the_body_runs() {
 async fn a_call_that_a_body_makes_is_not_flushed_for_again() {
     let fixture = Fixture::new().await;
     fixture.note_flushes();
-    let outer = Outer { ctx: fixture.app.root(), tools: fixture.tools.clone(), log: fixture.log.clone() };
+    let outer = outer(fixture.app.root(), fixture.tools.clone(), fixture.log.clone());
     fixture.tools.get().unwrap().register(&fixture.app, outer).unwrap();
     let outcome = fixture.execute(request("outer", Some(fixture.agent.key()))).await;
     assert_eq!(outcome, ToolOutcome::success("done"));
@@ -34,7 +35,7 @@ async fn a_call_that_a_body_makes_is_not_flushed_for_again() {
 #[tokio::test]
 async fn a_nested_call_names_the_call_that_makes_it_and_no_other_does() {
     let fixture = Fixture::new().await;
-    let outer = Outer { ctx: fixture.app.root(), tools: fixture.tools.clone(), log: fixture.log.clone() };
+    let outer = outer(fixture.app.root(), fixture.tools.clone(), fixture.log.clone());
     fixture.tools.get().unwrap().register(&fixture.app, outer).unwrap();
     let seen = fixture.log.clone();
     fixture
@@ -92,9 +93,9 @@ async fn a_failed_flush_means_that_no_body_runs() {
     let full = async |_: &Arc<Session>| -> Result<(), BoxError> { Err("the disk is full".into()) };
     fixture.app.on(FLUSH).global().run(full).unwrap();
     let outcome = fixture.call().await;
-    assert_eq!(outcome.failure.as_ref().unwrap().error, Some(SESSION_FLUSH_FAILED));
+    assert_eq!(outcome.as_failure().unwrap().info(), Some(&SESSION_FLUSH_FAILED));
     assert_eq!(
-        outcome.content,
+        outcome.text(),
         "Error: the tool did not run, as the session could not be saved: \
          session `own` was not flushed: the disk is full"
     );
@@ -112,8 +113,8 @@ async fn a_cancellation_during_the_flush_aborts_the_call_before_dispatch() {
         std::future::pending().await
     };
     fixture.app.on(FLUSH).global().with(begun.clone()).run(hang).unwrap();
-    let call = request("probe", Some(fixture.agent.key()));
-    let token = call.cancellation.clone();
+    let token = CancellationToken::new();
+    let call = request("probe", Some(fixture.agent.key())).cancellation(&token);
     let (outcome, ()) = tokio::join!(fixture.execute(call), async {
         begun.notified().await;
         token.cancel();
@@ -127,14 +128,14 @@ async fn a_cancellation_during_the_flush_aborts_the_call_before_dispatch() {
 #[tokio::test]
 async fn a_cancellation_outweighs_a_flush_that_fails_with_it() {
     let fixture = Fixture::new().await;
-    let call = request("probe", Some(fixture.agent.key()));
-    let fails =
-        async |token: &tokio_util::sync::CancellationToken, _: &Arc<Session>| -> Result<(), BoxError> {
-            token.cancel();
-            tokio::task::yield_now().await;
-            Err("the disk is full".into())
-        };
-    fixture.app.on(FLUSH).global().with(call.cancellation.clone()).run(fails).unwrap();
+    let token = CancellationToken::new();
+    let call = request("probe", Some(fixture.agent.key())).cancellation(&token);
+    let fails = async |token: &CancellationToken, _: &Arc<Session>| -> Result<(), BoxError> {
+        token.cancel();
+        tokio::task::yield_now().await;
+        Err("the disk is full".into())
+    };
+    fixture.app.on(FLUSH).global().with(token).run(fails).unwrap();
     assert_eq!(fixture.execute(call).await, ToolOutcome::aborted_before_dispatch());
 }
 
@@ -177,10 +178,11 @@ async fn unloaded_it_flushes_nothing_and_holds_no_session() {
     fixture.call().await;
     fixture.happened();
     let held = Arc::strong_count(&fixture.session);
+    let listeners = fixture.app.listeners(EXECUTE);
     let disposed = fixture.policy.dispose().await;
     assert!(disposed.still_running.is_empty(), "{disposed:?}");
     assert_eq!(Arc::strong_count(&fixture.session), held - 1);
-    assert_eq!(fixture.app.listeners(EXECUTE), 0);
+    assert_eq!(fixture.app.listeners(EXECUTE), listeners - 1);
     fixture.call().await;
     assert_eq!(fixture.happened(), ["body"]);
 }

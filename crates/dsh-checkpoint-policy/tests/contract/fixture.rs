@@ -5,10 +5,13 @@ use std::sync::Arc;
 use cordis::testing::TestApp;
 use cordis::{BoxError, Context, Effect, Fiber, Handle, Scope, ScopeKey};
 use dsh_session::{CreateSession, FLUSH, SESSIONS, Session, SessionStore};
-use dsh_tools::{CallRequest, Config, TOOLS, Tool, ToolError, ToolOutcome, ToolRun, ToolRuntime, ToolSpec};
+use dsh_tools::{
+    CallRequest, Config, TOOLS, ToolDefinition, ToolError, ToolOutcome, ToolRun, ToolRuntime, tool,
+};
+use dsh_tools_invariants::testing::Watched;
 use parking_lot::Mutex;
-use serde_json::{Value, json};
-use tokio_util::sync::CancellationToken;
+use schemars::JsonSchema;
+use serde::Deserialize;
 
 /// What happened, in order.
 pub(crate) type Log = Arc<Mutex<Vec<String>>>;
@@ -21,6 +24,7 @@ pub(crate) struct Fixture {
     pub(crate) agent: Scope,
     pub(crate) session: Arc<Session>,
     pub(crate) log: Log,
+    _watched: Watched,
 }
 
 impl Fixture {
@@ -28,16 +32,19 @@ impl Fixture {
     pub(crate) async fn new() -> Self {
         let app = TestApp::new();
         app.plugin(dsh_session::plugin(), ()).unwrap().ready().await.unwrap();
-        let tools = app.plugin(dsh_tools::plugin(), Config { body_grace_ms: 1_000 }).unwrap();
+        app.plugin(dsh_session_invariants::plugin(), ()).unwrap().ready().await.unwrap();
+        let tools =
+            app.plugin(dsh_tools::plugin(), Config { body_grace_ms: 1_000, ..Config::default() }).unwrap();
         tools.ready().await.unwrap();
         let policy = app.plugin(dsh_checkpoint_policy::plugin(), ()).unwrap();
         policy.ready().await.unwrap();
         let (sessions, tools) = (app.get(SESSIONS).unwrap(), app.get(TOOLS).unwrap());
+        let _watched = dsh_tools_invariants::testing::watch(&app).await;
         let agent = app.scope().unwrap();
         let log = Log::default();
         let session = create(&sessions, agent.context(), "own");
-        tools.get().unwrap().register(&app, Probe { log: log.clone() }).unwrap();
-        Self { app, sessions, tools, policy, agent, session, log }
+        tools.get().unwrap().register(&app, probe(log.clone())).unwrap();
+        Self { app, sessions, tools, policy, agent, session, log, _watched }
     }
 
     pub(crate) fn create(&self, ctx: &Context, id: &str) -> Arc<Session> {
@@ -79,51 +86,37 @@ fn create(sessions: &Handle<SessionStore>, ctx: &Context, id: &str) -> Arc<Sessi
 }
 
 pub(crate) fn request(name: &str, scope: Option<&ScopeKey>) -> CallRequest {
-    CallRequest {
-        id: "call-1".to_owned(),
-        name: name.to_owned(),
-        arguments: "{}".to_owned(),
-        scope: scope.cloned(),
-        cancellation: CancellationToken::new(),
+    let request = CallRequest::new("call-1", name, "{}");
+    match scope {
+        Some(scope) => request.scope(scope),
+        None => request,
     }
 }
+
+/// Tools that take nothing.
+#[derive(Deserialize, JsonSchema)]
+struct Nothing {}
 
 /// Notes that its body ran.
-struct Probe {
-    log: Log,
-}
-
-impl Tool for Probe {
-    type Arguments = Value;
-
-    fn spec(&self) -> ToolSpec {
-        ToolSpec::new("probe", "Notes that it ran.", json!({ "type": "object" }))
-    }
-
-    async fn run(&self, _: Value, _: &ToolRun<'_>) -> Result<String, ToolError> {
-        self.log.lock().push("body".to_owned());
+fn probe(log: Log) -> impl Into<ToolDefinition> {
+    tool("probe", "Notes that it ran.").with(log).run(async |log: Arc<Log>, _: Nothing, _run| {
+        log.lock().push("body".to_owned());
         Ok("done".to_owned())
-    }
+    })
 }
 
 /// Calls the probe from its own body.
-pub(crate) struct Outer {
-    pub(crate) ctx: Context,
-    pub(crate) tools: Handle<ToolRuntime>,
-    pub(crate) log: Log,
+pub(crate) fn outer(ctx: Context, tools: Handle<ToolRuntime>, log: Log) -> impl Into<ToolDefinition> {
+    tool("outer", "Calls another tool.").with((ctx, tools, log)).run(call_probe)
 }
 
-impl Tool for Outer {
-    type Arguments = Value;
-
-    fn spec(&self) -> ToolSpec {
-        ToolSpec::new("outer", "Calls another tool.", json!({ "type": "object" }))
-    }
-
-    async fn run(&self, _: Value, run: &ToolRun<'_>) -> Result<String, ToolError> {
-        self.log.lock().push("outer body".to_owned());
-        let tools = self.tools.get().map_err(|gone| ToolError::new(gone.to_string()))?;
-        let inner = tools.execute_nested(&self.ctx, run, request("probe", run.scope())).await;
-        Ok(inner.content)
-    }
+async fn call_probe(
+    state: Arc<(Context, Handle<ToolRuntime>, Log)>,
+    _: Nothing,
+    run: ToolRun,
+) -> Result<String, ToolError> {
+    let (ctx, tools, log) = &*state;
+    log.lock().push("outer body".to_owned());
+    let inner = tools.get()?.execute_nested(ctx, &run, request("probe", run.scope())).await;
+    Ok(inner.text())
 }
