@@ -1,9 +1,15 @@
 //! The command line.
 
+mod tools;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+
+pub(crate) use tools::{Approve, ToolsArgs, ToolsCallArgs, ToolsCommand, ToolsLsArgs};
+
+use tools::{TOOLS_EXAMPLES, TOOLS_EXIT_CODES};
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -20,6 +26,7 @@ Examples:
   dsh replay --yes --deny bash --unload-after 3 examples/data/session.jsonl
   dsh session ls
   dsh session check ~/.dsh/sessions
+  dsh tools ls
   dsh plugins --json";
 
 const REPLAY_EXAMPLES: &str = "\
@@ -135,6 +142,9 @@ pub(crate) enum Command {
     /// Look at stored sessions, check their logs, fork and import them.
     #[command(after_help = format!("{SESSION_EXAMPLES}\n\n{SESSION_EXIT_CODES}"))]
     Session(SessionArgs),
+    /// List the tools of an agent, and call one.
+    #[command(after_help = format!("{TOOLS_EXAMPLES}\n\n{TOOLS_EXIT_CODES}"))]
+    Tools(ToolsArgs),
     /// List the plugins that are compiled in.
     #[command(after_help = format!("{PLUGINS_EXAMPLES}\n\n{EXIT_CODES}"))]
     Plugins(PluginsArgs),

@@ -1,15 +1,19 @@
 //! `dsh`: runs what the logs of agents hold, and later agents, on a plugin host.
 //!
-//! Read `cli`, then `replay`, `session` or `plugins`.
+//! Read `cli`, then `replay`, `session`, `tools` or `plugins`.
 
+mod app;
 mod cli;
 mod deny;
 mod exit;
+mod interruption;
 mod paint;
 mod plugins;
 mod replay;
 mod session;
+mod tools;
 mod visible;
+mod width;
 
 use std::io;
 use std::process::ExitCode;
@@ -24,6 +28,7 @@ fn main() -> ExitCode {
     let done = match cli.command {
         Command::Replay(args) => replay::replay(&args, cli.color),
         Command::Session(args) => session::session(&args, cli.color),
+        Command::Tools(args) => tools::tools(&args, cli.color),
         Command::Plugins(args) => plugins::list(&args, cli.color),
     };
     done.unwrap_or_else(|failure| failure.report()).into()

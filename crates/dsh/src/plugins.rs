@@ -8,7 +8,18 @@ use cordis::catalog::{self, DynPlugin};
 use serde_json::{Value, json};
 
 // Each plugin registers itself in the catalogue; naming its crate is what links it.
+use dsh_approval as _;
+use dsh_approval_channel as _;
+use dsh_approval_invariants as _;
+use dsh_approval_terminal as _;
 use dsh_checkpoint_policy as _;
+use dsh_enrichment_policy as _;
+use dsh_metrics_policy as _;
+use dsh_prompt as _;
+use dsh_prompt_invariants as _;
+use dsh_repeat_policy as _;
+use dsh_retry_policy as _;
+use dsh_role_policy as _;
 use dsh_session as _;
 use dsh_session_invariants as _;
 use dsh_session_jsonl as _;
@@ -16,15 +27,23 @@ use dsh_session_projection as _;
 #[cfg(feature = "sqlite")]
 use dsh_session_sqlite as _;
 use dsh_session_title as _;
+use dsh_timeout_policy as _;
 use dsh_tool_bash as _;
 use dsh_tool_fs as _;
+use dsh_tool_presentation as _;
 use dsh_tools as _;
+use dsh_tools_invariants as _;
 
 use crate::cli::PluginsArgs;
 use crate::exit::{Exit, Failure, UNWRITTEN};
 use crate::paint::{Colour, Paint};
+use crate::visible::shortened;
+use crate::width::{MIN_TABLE, terminal_width, wrapped};
 
 const HEADINGS: [&str; 4] = ["NAME", "NEEDS", "PROVIDES", "CONFIG"];
+/// Narrower than this the fields of a configuration tell nothing beside the rest; all is put below the name then.
+const MIN_CONFIG: usize = 10;
+const HINT: &str = "The schema of a plugin's configuration: dsh plugins --schema NAME";
 
 pub(crate) fn list(args: &PluginsArgs, color: ColorChoice) -> Result<Exit, Failure> {
     let plugins = catalog::all().context("the catalogue is not in order")?;
@@ -40,7 +59,7 @@ pub(crate) fn list(args: &PluginsArgs, color: ColorChoice) -> Result<Exit, Failu
         writeln!(out, "{:#}", Value::from(list)).context(UNWRITTEN)?;
     } else {
         let paint = Paint::for_stream(color, &out);
-        table(&mut out, paint, &plugins).context(UNWRITTEN)?;
+        table(&mut out, paint, &plugins, terminal_width()).context(UNWRITTEN)?;
     }
     Ok(Exit::Fine)
 }
@@ -56,22 +75,52 @@ fn described(plugin: &DynPlugin) -> Value {
     })
 }
 
-fn table(out: &mut impl Write, paint: Paint, plugins: &[DynPlugin]) -> io::Result<()> {
+fn table(
+    out: &mut impl Write,
+    paint: Paint,
+    plugins: &[DynPlugin],
+    terminal: Option<usize>,
+) -> io::Result<()> {
     let rows: Vec<[String; 4]> = plugins.iter().map(row).collect();
     let width = |column: usize| {
         rows.iter().map(|row| row[column].chars().count()).chain([HEADINGS[column].len()]).max().unwrap_or(0)
     };
     let widths = [width(0), width(1), width(2)];
+    let left = widths.iter().map(|width| width + 2).sum::<usize>();
+    if let Some(terminal) = terminal.filter(|terminal| *terminal < MIN_TABLE.max(left + MIN_CONFIG)) {
+        return stacked(out, paint, &rows, terminal);
+    }
     let line = |cells: [&str; 4]| {
         let [name, needs, provides, config] = cells;
         let [first, second, third] = widths;
+        let config = terminal
+            .map_or_else(|| config.to_owned(), |terminal| shortened(config, terminal.saturating_sub(left)));
         format!("{name:first$}  {needs:second$}  {provides:third$}  {config}")
     };
     writeln!(out, "{}", paint.with(Colour::Bold, line(HEADINGS)))?;
     for row in &rows {
         writeln!(out, "{}", line(row.each_ref().map(String::as_str)))?;
     }
-    writeln!(out, "\nThe schema of a plugin's configuration: dsh plugins --schema NAME")
+    hint(out, terminal)
+}
+
+/// A name, and below it what there is: what a narrow terminal has room for.
+fn stacked(out: &mut impl Write, paint: Paint, rows: &[[String; 4]], terminal: usize) -> io::Result<()> {
+    for [name, rest @ ..] in rows {
+        writeln!(out, "{}", paint.with(Colour::Bold, shortened(name, terminal)))?;
+        for (heading, cell) in
+            ["needs", "provides", "config"].iter().zip(rest).filter(|(_, cell)| *cell != "-")
+        {
+            writeln!(out, "{}", shortened(&format!("  {heading} {cell}"), terminal))?;
+        }
+    }
+    hint(out, Some(terminal))
+}
+
+fn hint(out: &mut impl Write, terminal: Option<usize>) -> io::Result<()> {
+    let lines = terminal.map_or_else(|| vec![HINT.to_owned()], |columns| wrapped(HINT, columns));
+    writeln!(out)?;
+    lines.iter().try_for_each(|line| writeln!(out, "{line}"))
 }
 
 /// Optional needs have a `?`; so have the fields of the configuration that can be left out.

@@ -6,7 +6,6 @@ mod compare;
 mod copy;
 mod folder;
 mod host;
-mod interruption;
 mod json;
 mod list;
 mod plan;
@@ -24,10 +23,13 @@ use clap::ColorChoice;
 use tokio::runtime::Runtime;
 use tokio::signal::unix::Signal;
 
+use crate::app::runtime;
 use crate::cli::ReplayArgs;
 use crate::exit::{Exit, Failure, UNWRITTEN, say};
+use crate::interruption::interrupts;
 use crate::paint::Paint;
 use crate::visible::visible;
+use crate::width::terminal_width;
 
 use ask::Answer;
 use columns::Columns;
@@ -45,7 +47,7 @@ pub(crate) fn replay(args: &ReplayArgs, color: ColorChoice) -> Result<Exit, Fail
     })?;
     run::check_denied(args, &plan)?;
     let workspace = args.workspace.as_deref().map(opened).transpose().map_err(Failure::bad_input)?;
-    let columns = Columns::new(&plan.calls, columns::terminal_width());
+    let columns = Columns::new(&plan.calls, terminal_width());
     let mut report = match args.json {
         true => Report::Json(json::JsonLines),
         false => {
@@ -68,10 +70,10 @@ pub(crate) fn replay(args: &ReplayArgs, color: ColorChoice) -> Result<Exit, Fail
     if !args.yes {
         check_askable(&source)?;
     }
-    let runtime = run::runtime()?;
+    let runtime = runtime()?;
     let mut interrupts = {
         let _entered = runtime.enter();
-        interruption::interrupts()?
+        interrupts()?
     };
     if !args.yes {
         if args.json || !io::stdout().is_terminal() {

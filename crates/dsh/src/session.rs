@@ -21,7 +21,6 @@ mod progress;
 mod show;
 mod times;
 mod trouble;
-mod width;
 
 use std::io::Write as _;
 

@@ -74,11 +74,11 @@ pub(crate) fn is_unknown(outcome: &ToolOutcome) -> bool {
 
 /// The first line in which the texts differ, counted from 1.
 pub(crate) fn first_difference(logged: &LoggedResult, outcome: &ToolOutcome) -> Option<usize> {
-    if logged.content == outcome.content {
+    let content = outcome.text();
+    if logged.content == content {
         return None;
     }
-    let same =
-        logged.content.split('\n').zip(outcome.content.split('\n')).take_while(|(old, new)| old == new);
+    let same = logged.content.split('\n').zip(content.split('\n')).take_while(|(old, new)| old == new);
     Some(same.count() + 1)
 }
 
@@ -120,7 +120,7 @@ pub(crate) fn difference(logged: &LoggedResult, outcome: &ToolOutcome, max_colum
 
 fn replayed(outcome: &ToolOutcome) -> LoggedResult {
     LoggedResult {
-        content: outcome.content.clone(),
+        content: outcome.text(),
         is_error: outcome.is_error(),
         code: outcome.code().map(str::to_owned),
     }
@@ -128,12 +128,16 @@ fn replayed(outcome: &ToolOutcome) -> LoggedResult {
 
 #[cfg(test)]
 mod tests {
-    use dsh_tools::{ErrorInfo, ToolOutcome};
+    use dsh_tools::{ErrorInfo, Failure, ToolOutcome};
 
     use super::{LoggedResult, Verdict, difference, first_difference};
 
     fn logged(content: &str, is_error: bool, code: Option<&str>) -> LoggedResult {
         LoggedResult { content: content.to_owned(), is_error, code: code.map(str::to_owned) }
+    }
+
+    fn coded(message: &str, kind: ErrorInfo) -> ToolOutcome {
+        ToolOutcome::failure(Failure::new(message).coded(kind))
     }
 
     #[test]
@@ -150,7 +154,7 @@ mod tests {
 
     #[test]
     fn an_unknown_tool_is_no_difference() {
-        let outcome = ToolOutcome::failed("unknown tool \"x\"", Some(ErrorInfo::UNKNOWN_TOOL));
+        let outcome = coded("unknown tool \"x\"", ErrorInfo::UNKNOWN_TOOL);
         assert_eq!(Verdict::of(Some(&logged("ok", false, None)), &outcome), Verdict::UnknownTool);
         let same = logged("Error: unknown tool \"x\"", true, Some("UNKNOWN_TOOL"));
         assert_eq!(Verdict::of(Some(&same), &outcome), Verdict::Same);
@@ -165,7 +169,7 @@ mod tests {
 
     #[test]
     fn an_aborted_call_is_no_difference() {
-        let outcome = ToolOutcome::failed("bash aborted", Some(ErrorInfo::ABORTED));
+        let outcome = coded("bash aborted", ErrorInfo::ABORTED);
         assert_eq!(Verdict::of(Some(&logged("ok", false, None)), &outcome), Verdict::Aborted);
         assert_eq!(Verdict::of(None, &outcome), Verdict::Aborted);
         let same = logged("Error: bash aborted", true, Some("ABORTED"));

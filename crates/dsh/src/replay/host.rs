@@ -2,11 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, bail};
-use cordis::{App, Disposed, Fiber, Handle, Plugin, Scope, State};
+use anyhow::Context as _;
+use cordis::{App, Disposed, Fiber, Handle, Scope};
 use dsh_tools::{CallRequest, TOOLS, ToolOutcome, ToolRuntime};
 use tokio_util::sync::CancellationToken;
 
+use crate::app::mount;
 use crate::deny;
 use crate::exit::say;
 use crate::replay::plan::PlannedCall;
@@ -49,8 +50,8 @@ impl Host {
     /// The names of the tools that a replay has.
     pub(crate) async fn offered() -> anyhow::Result<Vec<String>> {
         let host = Self::start(Path::new("/"), None, &[]).await?;
-        let specs = host.tools.get()?.specs(Some(host.agent.key()));
-        let names = specs.into_iter().map(|spec| spec.name.to_string()).collect();
+        let tools = host.tools.get()?.list(Some(host.agent.key()));
+        let names = tools.iter().map(|tool| tool.name().to_owned()).collect();
         host.stop().await;
         Ok(names)
     }
@@ -61,13 +62,9 @@ impl Host {
         call: &PlannedCall,
         cancellation: &CancellationToken,
     ) -> anyhow::Result<ToolOutcome> {
-        let request = CallRequest {
-            id: call.id.clone(),
-            name: call.tool.clone(),
-            arguments: call.arguments.clone(),
-            scope: Some(self.agent.key().clone()),
-            cancellation: cancellation.clone(),
-        };
+        let request = CallRequest::new(&call.id, &call.tool, call.arguments.as_str())
+            .scope(self.agent.key())
+            .cancellation(cancellation);
         Ok(self.tools.get()?.execute(&self.app, request).await)
     }
 
@@ -110,14 +107,5 @@ impl Host {
     pub(crate) async fn stop(self) -> Vec<Disposed> {
         let agent = self.agent.close().await;
         vec![agent, self.app.shutdown().await]
-    }
-}
-
-async fn mount<P: Plugin>(ctx: &cordis::Context, plugin: P, config: P::Config) -> anyhow::Result<Fiber> {
-    let fiber = ctx.plugin(plugin, config)?;
-    let name = fiber.name().to_owned();
-    match fiber.ready().await.with_context(|| format!("the plugin `{name}` did not start"))? {
-        State::Active => Ok(fiber),
-        state => bail!("the plugin `{name}` did not start: it is {state:?}"),
     }
 }

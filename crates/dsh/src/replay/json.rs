@@ -34,7 +34,7 @@ enum Line<'a> {
         unknown_tool: bool,
         is_error: bool,
         code: Option<&'a str>,
-        content: &'a str,
+        content: String,
         logged: Option<&'a LoggedResult>,
         duration_ms: u64,
     },
@@ -75,7 +75,7 @@ impl JsonLines {
             unknown_tool: is_unknown(outcome),
             is_error: outcome.is_error(),
             code: outcome.code(),
-            content: &outcome.content,
+            content: outcome.text(),
             logged: call.logged.as_ref(),
             duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
         })

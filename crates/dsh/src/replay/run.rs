@@ -2,23 +2,22 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::pin::pin;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, anyhow};
-use cordis::Disposed;
 use indicatif::{HumanBytes, ProgressBar};
 use tokio::runtime::Runtime;
 use tokio::signal::unix::Signal;
 use tokio_util::sync::CancellationToken;
 
+use crate::app::{END_TIMEOUT, end_of, runtime};
 use crate::cli::ReplayArgs;
 use crate::exit::{Exit, Failure, say};
+use crate::interruption::{FORCED, Interruption};
 use crate::replay::compare::{Verdict, is_unknown};
 use crate::replay::copy::{self, Copied};
-use crate::replay::folder::Folder;
+use crate::replay::folder::{self, Folder};
 use crate::replay::host::Host;
-use crate::replay::interruption::{Interruption, SILENCE, STOPPING};
 use crate::replay::plan::{Plan, PlannedCall};
 use crate::replay::report::{Done, Report};
 use crate::replay::summary::Summary;
@@ -26,9 +25,6 @@ use crate::visible::visible;
 
 /// How many of the things that a copy left out are named.
 const NAMED: usize = 5;
-
-/// How long a thread that waits for something outside is waited for.
-const END_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Makes all calls in a folder that is removed at the end, whatever happens.
 pub(crate) fn run(
@@ -40,7 +36,9 @@ pub(crate) fn run(
 ) -> Result<Exit, Failure> {
     let folder = Folder::create().context("cannot create a temporary folder")?;
     let ended = runtime.block_on(async {
-        let interruption = Interruption::watch(interrupts, folder.outer().to_owned())?;
+        let outer = folder.outer().to_owned();
+        let tidy_up = move || drop(folder::remove(&outer));
+        let interruption = Interruption::watch(interrupts, tidy_up)?;
         let Interruption { asked, forced } = &interruption;
         let work = async {
             if let Some(from) = workspace {
@@ -54,17 +52,11 @@ pub(crate) fn run(
         tokio::select! {
             biased;
             ended = work => ended,
-            () = forced.cancelled() => Err(Failure::from(anyhow!("interrupted; not everything would end"))),
+            () = forced.cancelled() => Err(Failure::from(anyhow!(FORCED))),
         }
     });
     end(runtime, folder);
     ended
-}
-
-/// The runtime of a replay.
-pub(crate) fn runtime() -> anyhow::Result<Runtime> {
-    let mut builder = tokio::runtime::Builder::new_multi_thread();
-    builder.worker_threads(2).enable_all().build().context("cannot start the runtime")
 }
 
 /// Removes the folder, even if a thread would not end.
@@ -135,25 +127,8 @@ async fn in_folder(
     let shown_as = plan.cwd.as_ref().map(PathBuf::from).filter(|cwd| cwd.is_absolute());
     let mut host = Host::start(workspace, shown_as, &args.deny).await?;
     let ended = calls(args, plan, &mut host, interrupted, report).await;
-    for disposed in stop(host, interrupted).await.iter().filter(|disposed| !disposed.is_clean()) {
-        say(format_args!("not everything ended: {disposed:?}"));
-    }
+    end_of(host.stop(), interrupted).await;
     ended
-}
-
-/// Ends everything, and tells who waits why.
-async fn stop(host: Host, interrupted: &CancellationToken) -> Vec<Disposed> {
-    let mut stopping = pin!(host.stop());
-    tokio::select! {
-        biased;
-        disposed = &mut stopping => return disposed,
-        () = tokio::time::sleep(SILENCE) => {}
-    }
-    // Else it has been said.
-    if !interrupted.is_cancelled() {
-        say(STOPPING);
-    }
-    stopping.await
 }
 
 async fn calls(

@@ -59,11 +59,12 @@ impl Timeline {
         let mut out = io::stdout().lock();
         let label = self.paint.with(colour, fitted(verdict.label(), self.columns.verdict));
         writeln!(out, "{label}  {}", self.paint.with(Colour::Dim, took(*duration)))?;
-        if let Some(failure) = outcome.failure.as_ref().filter(|failure| failure.denied) {
-            self.note(&mut out, visible(&failure.message))?;
+        if let Some(failure) = outcome.as_failure().filter(|failure| failure.is_denied()) {
+            self.note(&mut out, visible(failure.message()))?;
         }
         if outcome.is_error() && verdict.hides_an_error() {
-            let first = outcome.content.lines().next().unwrap_or_default();
+            let first = outcome.text();
+            let first = first.lines().next().unwrap_or_default();
             self.note(&mut out, shortened(first, self.columns.note))?;
         }
         if let (Verdict::Different, Some(logged)) = (verdict, &call.logged) {

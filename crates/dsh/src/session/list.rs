@@ -12,11 +12,11 @@ use super::out::Out;
 use super::place::Place;
 use super::times::moment;
 use super::trouble::told;
-use super::width::terminal_width;
 use crate::cli::SessionLsArgs;
 use crate::exit::{Exit, Failure, UNWRITTEN};
 use crate::paint::{Colour, Paint};
 use crate::visible::{fitted, shortened};
+use crate::width::terminal_width;
 
 const HEADINGS: [&str; 4] = ["SESSION", "CREATED (UTC)", "FROM", "FOLDER"];
 const MAX_ID: usize = 48;

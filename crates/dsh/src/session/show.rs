@@ -14,11 +14,11 @@ use super::meant::{stored, warn_of_damage};
 use super::out::Out;
 use super::place::Place;
 use super::times::moment;
-use super::width::terminal_width;
 use crate::cli::SessionShowArgs;
 use crate::exit::{Exit, Failure, UNWRITTEN};
 use crate::paint::{Colour, Paint};
 use crate::visible::{shortened, visible};
+use crate::width::terminal_width;
 
 /// How much of a text is shown where not all of it is asked for, in columns where there is no terminal, and in lines.
 const MAX_LINE: usize = 160;

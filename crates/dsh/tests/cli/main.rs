@@ -19,4 +19,6 @@ mod session_import;
 mod session_show;
 mod session_store;
 mod terminal;
+mod tools_call;
+mod tools_list;
 mod workspace;

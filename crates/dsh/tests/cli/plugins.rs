@@ -17,17 +17,31 @@ fn every_plugin_that_is_compiled_in_is_listed() {
     assert_eq!(
         names,
         [
+            "agent-tool-presentation",
+            "approval",
+            "approval-channel",
+            "approval-invariants",
+            "approval-terminal",
             "checkpoint-policy",
             "deny-tools",
+            "enrichment-policy",
+            "metrics-policy",
+            "repeat-tool-reminder",
+            "retry-policy",
+            "role-policy",
             "session",
             "session-invariants",
             "session-persistence-jsonl",
             "session-persistence-sqlite",
             "session-projection",
             "session-title",
+            "system-prompt",
+            "system-prompt-invariants",
+            "timeout-policy",
             "tool-bash",
             "tool-fs",
-            "tools"
+            "tools",
+            "tools-invariants"
         ]
     );
 }
@@ -39,19 +53,27 @@ fn a_plugin_tells_what_it_needs_provides_and_takes() {
         let takes = plugin["schema"]["type"].as_str().unwrap();
         assert!(matches!(takes, "object" | "null"), "{plugin}");
         let (needs, provides) = (&plugin["needs"], &plugin["provides"]);
+        let (needs_told, provides_told) = (needs.to_string(), provides.to_string());
+        let told = || (&*needs_told, &*provides_told);
         match plugin["name"].as_str().unwrap() {
-            "tools" => assert_eq!(
-                (needs.to_string(), provides.to_string()),
-                ("[]".to_owned(), "[\"tools\"]".to_owned())
-            ),
-            "session" => assert_eq!(
-                (needs.to_string(), provides.to_string()),
-                ("[]".to_owned(), "[\"sessions\"]".to_owned())
-            ),
-            name if name.contains("session") || name == "checkpoint-policy" => {
-                assert_eq!((&needs[0]["name"], &needs[0]["optional"]), (&"sessions".into(), &false.into()));
+            "session" => assert_eq!(told(), ("[]", r#"["sessions"]"#)),
+            "approval" => assert_eq!(told(), ("[]", r#"["approval"]"#)),
+            "approval-channel" => assert_eq!(told(), ("[]", r#"["approvalChannel"]"#)),
+            "system-prompt" => assert_eq!(told(), ("[]", r#"["systemPrompt"]"#)),
+            "tools" => assert_eq!(told(), ("[]", r#"["tools"]"#)),
+            "approval-terminal" | "enrichment-policy" | "system-prompt-invariants" | "tools-invariants" => {
+                assert_eq!(told(), ("[]", "[]"));
             }
-            _ => assert_eq!((&needs[0]["name"], &needs[0]["optional"]), (&"tools".into(), &false.into())),
+            name => {
+                let sessions =
+                    name.contains("session") || matches!(name, "checkpoint-policy" | "approval-invariants");
+                let needed = if sessions { "sessions" } else { "tools" };
+                assert_eq!(
+                    (&needs[0]["name"], &needs[0]["optional"]),
+                    (&needed.into(), &false.into()),
+                    "{name}"
+                );
+            }
         }
     }
 }
@@ -89,4 +111,23 @@ fn the_examples_of_the_help_run() {
         tried.push(arguments.concat());
     }
     assert_eq!(tried, ["plugins", "plugins--json", "plugins--schematool-bash"]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_list_follows_the_width_of_the_terminal() {
+    use unicode_width::UnicodeWidthStr as _;
+
+    use crate::terminal::Terminal;
+    for columns in [30, 59, 80, 120] {
+        let terminal = Terminal { columns, ..Terminal::default() };
+        let (code, shown) = terminal.run(&Fixture::new(), &["plugins"]);
+        assert_eq!(code, Some(0), "{shown}");
+        let plain = shown.replace("\x1b[1m", "").replace("\x1b[0m", "");
+        for line in plain.lines() {
+            assert!(line.width() <= usize::from(columns), "{columns}: {line}");
+        }
+        assert_eq!(plain.contains("CONFIG"), columns >= 60, "{plain}");
+        assert!(plain.contains("tool-bash"), "{plain}");
+    }
 }

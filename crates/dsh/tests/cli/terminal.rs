@@ -19,6 +19,8 @@ pub(crate) struct Terminal<'a> {
     pub(crate) columns: u16,
     /// What somebody types once asked.
     pub(crate) typed: &'a str,
+    /// How the question ends.
+    pub(crate) question: &'a str,
     /// Where standard output goes, if not to the terminal.
     pub(crate) stdout: Option<File>,
     pub(crate) no_color: Option<&'a str>,
@@ -26,7 +28,7 @@ pub(crate) struct Terminal<'a> {
 
 impl Default for Terminal<'_> {
     fn default() -> Self {
-        Self { columns: 100, typed: "", stdout: None, no_color: None }
+        Self { columns: 100, typed: "", question: QUESTION, stdout: None, no_color: None }
     }
 }
 
@@ -54,7 +56,7 @@ impl Terminal<'_> {
         // The terminal is gone when the last process that has it is.
         while let Ok(read @ 1..) = screen.read(&mut buffer) {
             shown.extend_from_slice(&buffer[..read]);
-            if String::from_utf8_lossy(&shown).contains(QUESTION) {
+            if String::from_utf8_lossy(&shown).contains(self.question) {
                 screen.write_all(std::mem::take(&mut to_type)).unwrap();
             }
         }

@@ -1,7 +1,6 @@
-//! How a replay is told to end: politely at first, and in the end without asking.
+//! How what runs is told to end: politely at first, and in the end without asking.
 
 use std::io::{self, IsTerminal as _, Write as _};
-use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Context as _;
@@ -9,9 +8,8 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use crate::exit::{Exit, say};
-use crate::replay::folder;
 
-/// How long a replay that was told to end may take to end what it runs.
+/// How long a command that was told to end may take to end what it runs.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// How long it may then take to give up.
 const LAST_RESORT: Duration = Duration::from_secs(3);
@@ -19,6 +17,9 @@ const LAST_RESORT: Duration = Duration::from_secs(3);
 pub(crate) const SILENCE: Duration = Duration::from_millis(500);
 /// What the user is told then.
 pub(crate) const STOPPING: &str = "stopping what is still running…";
+
+/// What is said when nothing is waited for any more.
+pub(crate) const FORCED: &str = "interrupted; not everything would end";
 
 /// What Ctrl-C and a request to end have brought about.
 #[derive(Clone, Debug, Default)]
@@ -37,9 +38,9 @@ pub(crate) fn interrupts() -> anyhow::Result<Signal> {
 impl Interruption {
     /// Watches for signals, as long as the runtime runs.
     ///
-    /// If nothing else helps, for example because the thread that prints waits for a reader, this ends the process; what
-    /// is below `folder` is removed before.
-    pub(crate) fn watch(interrupts: Signal, folder: PathBuf) -> anyhow::Result<Self> {
+    /// If nothing else helps, for example because the thread that prints waits for a reader, this ends the process, after
+    /// `tidy_up`.
+    pub(crate) fn watch(interrupts: Signal, tidy_up: impl FnOnce() + Send + 'static) -> anyhow::Result<Self> {
         let interruption = Self::default();
         let (terminations, hangups) = (watched(SignalKind::terminate())?, watched(SignalKind::hangup())?);
         for mut signal in [interrupts, terminations, hangups] {
@@ -59,8 +60,8 @@ impl Interruption {
             let _ = tokio::time::timeout(PATIENCE, forced.cancelled()).await;
             forced.cancel();
             tokio::time::sleep(LAST_RESORT).await;
-            say("interrupted; not everything would end");
-            let _ = folder::remove(&folder);
+            say(FORCED);
+            tidy_up();
             std::process::exit(Exit::Failed as i32);
         });
         let Self { asked, forced } = interruption.clone();

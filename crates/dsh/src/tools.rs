@@ -1,0 +1,25 @@
+//! `dsh tools`: which tools agents can call, and one call with all its stations.
+//!
+//! Read `host` with `agent` (what both commands run on), then `list`, or `call` with `stations` (what is listened to),
+//! `trace` (how it is told) and `approve`.
+
+mod agent;
+mod approve;
+mod call;
+mod given;
+mod host;
+mod list;
+mod stations;
+mod trace;
+
+use clap::ColorChoice;
+
+use crate::cli::{ToolsArgs, ToolsCommand};
+use crate::exit::{Exit, Failure};
+
+pub(crate) fn tools(args: &ToolsArgs, color: ColorChoice) -> Result<Exit, Failure> {
+    match &args.command {
+        ToolsCommand::Ls(args) => list::list(args, color),
+        ToolsCommand::Call(args) => call::call(args, color),
+    }
+}
