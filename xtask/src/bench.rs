@@ -155,8 +155,8 @@ fn run_sizes(workspace: &Workspace, plan: &Plan, figures: &mut Figures) -> Resul
 /// A package of benchmarks.
 struct Package {
     name: &'static str,
-    /// What the names of its works begin with, if only its own do.
-    prefix: Option<&'static str>,
+    /// What the names of its works begin with; nothing where they are all that are nobody else's.
+    prefixes: &'static [&'static str],
     /// The targets that criterion times.
     timed: &'static [&'static str],
     /// The target that prints lines.
@@ -166,22 +166,29 @@ struct Package {
 const PACKAGES: [Package; 2] = [
     Package {
         name: "cordis-bench",
-        prefix: None,
+        prefixes: &[],
         timed: &["dispatch", "services", "lifecycle"],
         sizes: "sizes",
     },
-    Package { name: "dsh-bench", prefix: Some("session-"), timed: &["sessions"], sizes: "session-sizes" },
+    Package {
+        name: "dsh-bench",
+        prefixes: &["session-", "tool-call"],
+        timed: &["sessions", "tool-calls"],
+        sizes: "session-sizes",
+    },
 ];
 
 impl Package {
     /// Whether it has a work that the plan takes.
     fn has(&self, plan: &Plan) -> bool {
-        works::WORKS.iter().filter(|work| plan.takes(work.name)).any(|work| match self.prefix {
-            Some(prefix) => work.name.starts_with(prefix),
-            None => {
-                !PACKAGES.iter().filter_map(|other| other.prefix).any(|prefix| work.name.starts_with(prefix))
-            }
-        })
+        works::WORKS.iter().filter(|work| plan.takes(work.name)).any(|work| self.owns(work.name))
+    }
+
+    fn owns(&self, work: &str) -> bool {
+        match self.prefixes {
+            [] => !PACKAGES.iter().flat_map(|other| other.prefixes).any(|prefix| work.starts_with(prefix)),
+            prefixes => prefixes.iter().any(|prefix| work.starts_with(prefix)),
+        }
     }
 
     fn bench(&self, workspace: &Workspace, targets: &[&str]) -> Command {
@@ -189,5 +196,18 @@ impl Package {
         command.args(["bench", "--quiet", "--package", self.name]);
         command.args(targets.iter().flat_map(|target| ["--bench", target]));
         command
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_work_is_of_one_package() {
+        for work in works::WORKS {
+            let owners: Vec<_> = PACKAGES.iter().filter(|package| package.owns(work.name)).collect();
+            assert_eq!(owners.len(), 1, "{}", work.name);
+        }
     }
 }

@@ -25,6 +25,8 @@ pub const DEFINITIONS: &[&str] = &[
 ];
 
 const TESTKIT: &str = "dsh-testkit";
+/// What the names of checkers end with, which tests of every layer may mount.
+const CHECKER: &str = "-invariants";
 const REMEDY: &str = "the layers and what each may depend on: docs/architecture.md; \
                       the order of the definition crates: DEFINITIONS in xtask/src/layers.rs";
 
@@ -137,8 +139,9 @@ fn allowed(from: &Package, layer: Layer, to: &Package, below: Layer, dev: bool) 
         Layer::Provider | Layer::Policy | Layer::Loop => matches!(below, Layer::Host | Layer::Definition),
         Layer::App | Layer::Dev => true,
     };
-    // Tests may look at whole lower layers. The host's tests may not: they would have to name what it must not know.
-    let for_tests = dev && layer != Layer::Host && (to.name == TESTKIT || below < layer);
+    // Tests may look at whole lower layers, and may mount checkers. The host's tests may not: they would have to name what it must not know.
+    let for_tests =
+        dev && layer != Layer::Host && (to.name == TESTKIT || to.name.ends_with(CHECKER) || below < layer);
     let itself = dev && from.name == to.name;
     down || for_tests || itself
 }

@@ -56,6 +56,24 @@ fn providers_and_policies_do_not_depend_on_one_another() {
 }
 
 #[test]
+fn tests_of_every_layer_but_the_host_may_mount_checkers() {
+    let fixture = fixture();
+    fixture
+        .package("crates/dsh-tools-invariants", "policy", "[dependencies]\ndsh-tools = {}\n")
+        .package("crates/dsh-tools", "definition", "[dev-dependencies]\ndsh-tools-invariants = {}\n")
+        .package("crates/dsh-tool-bash", "policy", "[dev-dependencies]\ndsh-tools-invariants = {}\n");
+    check(&fixture.load()).unwrap();
+    fixture.package("crates/dsh-tools", "definition", "[dependencies]\ndsh-tools-invariants = {}\n");
+    let error = red(&fixture);
+    assert!(
+        error.contains("`dsh-tools` (Definition) must not depend on `dsh-tools-invariants` (Policy)"),
+        "{error}"
+    );
+    fixture.package("crates/cordis-rs", "host", "[dev-dependencies]\ndsh-tools-invariants = {}\n");
+    assert!(red(&fixture).contains("`cordis-rs` (Host) must not dev-depend on `dsh-tools-invariants`"));
+}
+
+#[test]
 fn tests_may_use_the_testkit_and_lower_layers_but_not_peers() {
     let fixture = fixture();
     let dev = "[dev-dependencies]\ndsh-testkit = {}\ndsh-session-jsonl = {}\n";

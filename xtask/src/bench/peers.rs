@@ -12,6 +12,12 @@ use crate::workspace::Workspace;
 /// The packages of the registry of node.
 const NODE_PEERS: [&str; 2] = ["cordis", "@deepseek-ai/cordis"];
 
+/// The reference, and the version that its scripts are written for.
+const REFERENCE: &str = "@deepseek-ai/dsh 0.1.0-rc.8";
+
+/// What the names of the works of the tool pipeline begin with.
+const TOOL_CALL: &str = "tool-call/";
+
 /// Runs what can be run of the peers; what cannot is said in one line and left out.
 pub fn run(workspace: &Workspace, plan: &Plan, works: &[&str], figures: &mut Figures) {
     let folder = workspace.root().join("xtask/peers");
@@ -22,40 +28,80 @@ pub fn run(workspace: &Workspace, plan: &Plan, works: &[&str], figures: &mut Fig
             figures.left_out.push(format!("{peer}: {reason}"));
         }
     };
-    note("peers in Rust", rust(&folder.join("rust"), plan, works));
+    if works.iter().any(|work| is_of_hosts(work)) {
+        note("peers in Rust", rust(&folder.join("rust"), plan, works));
+        hosts_in_node(&folder.join("node"), plan, works, &mut note);
+    }
     let node = folder.join("node");
-    if let Err(reason) = install(&node) {
+    if works.iter().any(|work| work.starts_with("session-open/")) {
+        note("the reference's sessions", reference_sessions(&node.join("session"), plan));
+    }
+    if works.iter().any(|work| work.starts_with(TOOL_CALL)) {
+        note("the reference's tool calls", reference_tool_calls(&node.join("tools"), plan));
+    }
+}
+
+/// Whether a work is one of plugin hosts, and not one of the agent harness.
+fn is_of_hosts(work: &str) -> bool {
+    !work.starts_with("session-") && !work.starts_with("tool-call")
+}
+
+fn hosts_in_node(
+    folder: &Path,
+    plan: &Plan,
+    works: &[&str],
+    note: &mut impl FnMut(&str, Result<Vec<Line>, String>),
+) {
+    if let Err(reason) = install(folder) {
         return note("peers in node", Err(reason));
     }
     for package in NODE_PEERS {
         // The script's own version of node, which npm installed with the peers.
-        let mut command = Command::new(node.join("node_modules/.bin/node"));
-        command.current_dir(&node).args(["bench.mjs", package]);
+        let mut command = Command::new(folder.join("node_modules/.bin/node"));
+        command.current_dir(folder).args(["bench.mjs", package]);
         note(package, print(command, package, plan, works));
-    }
-    if works.iter().any(|work| work.starts_with("session-open/")) {
-        note("the reference's sessions", reference_sessions(&node.join("session"), plan));
     }
 }
 
-/// How long the reference needs to open the logs that it wrote itself. It is installed by hand: see
-/// `xtask/peers/node/session/README.md`.
-fn reference_sessions(folder: &Path, plan: &Plan) -> Result<Vec<Line>, String> {
+/// What a script prints under the reference's own node, which is installed by hand: see `xtask/peers/node/session/README.md`.
+fn reference(folder: &Path, args: &[&str]) -> Result<String, String> {
     let modules = std::env::var_os("DSH_REFERENCE_MODULES")
         .ok_or("DSH_REFERENCE_MODULES does not say where the reference is installed")?;
     let node = Path::new(&modules).join(".bin/node");
-    let run = |args: &[&str]| -> Result<String, String> {
-        let output = Command::new(&node).current_dir(folder).args(args).stdin(Stdio::null()).output();
-        let output = output.map_err(|error| format!("node cannot be started: {error}"))?;
-        match output.status.success() {
-            true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
-            false => Err(String::from_utf8_lossy(&output.stderr)
-                .lines()
-                .next_back()
-                .unwrap_or("it failed")
-                .to_owned()),
+    let output = Command::new(&node).current_dir(folder).args(args).stdin(Stdio::null()).output();
+    let output = output.map_err(|error| format!("node cannot be started: {error}"))?;
+    match output.status.success() {
+        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+        false => {
+            Err(String::from_utf8_lossy(&output.stderr).lines().next_back().unwrap_or("it failed").to_owned())
         }
+    }
+}
+
+/// What a call costs in the reference's pipeline.
+fn reference_tool_calls(folder: &Path, plan: &Plan) -> Result<Vec<Line>, String> {
+    let args: &[&str] = if plan.quick { &["bench.mjs", "--quick"] } else { &["bench.mjs"] };
+    tool_calls(&reference(folder, args)?)
+}
+
+/// The lines of `tools/bench.mjs`. Of the wall's clock and the processor's the one that is kinder to the reference: the
+/// first counts what others do on a busy machine, the second its collector's threads.
+fn tool_calls(text: &str) -> Result<Vec<Line>, String> {
+    let parse = |line: &str| {
+        let value: serde_json::Value = serde_json::from_str(line).map_err(|error| error.to_string())?;
+        let name = value["name"].as_str().ok_or_else(|| format!("`{line}` has no name"))?;
+        let median = value["median_ns"].as_f64().ok_or_else(|| format!("`{line}` has no time"))?;
+        let cpu = value["cpu_ns"].as_f64().unwrap_or(median);
+        let runs = value["runs"].as_u64().unwrap_or(1) as usize;
+        let outcome = Ok(Figure::around(median.min(cpu), 0.0, runs));
+        Ok(Line { peer: REFERENCE.to_owned(), work: format!("{TOOL_CALL}{name}"), outcome })
     };
+    text.lines().filter(|line| !line.trim().is_empty()).map(parse).collect()
+}
+
+/// How long the reference needs to open the logs that it wrote itself.
+fn reference_sessions(folder: &Path, plan: &Plan) -> Result<Vec<Line>, String> {
+    let run = |args: &[&str]| reference(folder, args);
     let home = std::env::temp_dir().join(format!("dsh-bench-sessions-{}", std::process::id()));
     let runs = if plan.quick { "3" } else { "7" };
     let mut lines = Vec::new();
@@ -74,8 +120,7 @@ fn reference_sessions(folder: &Path, plan: &Plan) -> Result<Vec<Line>, String> {
             value["inspect_ms"].as_f64().ok_or_else(|| "it printed no time".to_owned())
         });
         let outcome = figure.map(|ms| Figure::around(ms * 1e6, 0.0, runs.parse().unwrap_or(1)));
-        let peer = "@deepseek-ai/dsh 0.1.0-rc.8".to_owned();
-        lines.push(Line { peer, work: format!("session-open/{work}"), outcome });
+        lines.push(Line { peer: REFERENCE.to_owned(), work: format!("session-open/{work}"), outcome });
     }
     // It is in the folder for temporary files; what cannot be removed goes with that.
     let _ = std::fs::remove_dir_all(home);
@@ -171,6 +216,22 @@ mod tests {
         let plan = Plan { quick: true, ..plan };
         assert_eq!(asked_for(&plan, &works)[0].as_deref(), Some("chain/1000"));
         assert_eq!(asked_for(&Plan::default(), &works), [None]);
+    }
+
+    #[test]
+    fn a_tool_call_of_the_reference_is_a_line_of_the_work_of_its_name() {
+        let text = r#"{"name":"agents/100","median_ns":468156,"min_ns":390000,"cpu_ns":460000,"runs":15}"#;
+        let line = Line {
+            peer: REFERENCE.to_owned(),
+            work: "tool-call/agents/100".to_owned(),
+            outcome: Ok(Figure::around(460_000.0, 0.0, 15)),
+        };
+        assert_eq!(tool_calls(text).unwrap(), [line]);
+        let quiet = text.replace("460000", "480000");
+        assert_eq!(tool_calls(&quiet).unwrap()[0].outcome, Ok(Figure::around(468_156.0, 0.0, 15)));
+        assert_eq!(tool_calls("\n").unwrap(), []);
+        let reason = tool_calls(r#"{"name":"bare"}"#).unwrap_err();
+        assert!(reason.ends_with("has no time"), "{reason}");
     }
 
     #[test]

@@ -79,6 +79,11 @@ const fn open_ms(reference: f64) -> Reach {
     Reach::AtMost(reference * MS / 4.0)
 }
 
+/// What three listeners of a station, three guards or a policy may add to the bare call.
+const fn adds(ns: f64) -> Reach {
+    Reach::Floor { factor: 1.0, plus: ns }
+}
+
 /// All of them, in the order of the report.
 pub const WORKS: &[Work] = &[
     ns("emit/1", emit(1.0)),
@@ -125,4 +130,18 @@ pub const WORKS: &[Work] = &[
     Work { name: "session-memory/plain", unit: Unit::Ratio, reach: Reach::AtMost(3.0) },
     Work { name: "session-memory/packed", unit: Unit::Ratio, reach: Reach::AtMost(3.0) },
     ns("session-durable-append", Reach::Floor { factor: 1.3, plus: 0.0 }),
+    ns("tool-call/bare", Reach::AtMost(3.0 * US)),
+    ns("tool-call/typed", Reach::AtMost(3.0 * US)),
+    ns("tool-call/policies", Reach::AtMost(6.0 * US)),
+    ns("tool-call/agents/1000", Reach::Floor { factor: 1.1, plus: 0.0 }),
+    ns("tool-call/arguments/parsed", Reach::Floor { factor: 1.0, plus: 6.0 * US }),
+    ns("tool-call/arguments/text", Reach::AtMost(60.0 * US)),
+    ns("tool-call-station/pre-execute", adds(300.0)),
+    ns("tool-call-station/guards", adds(400.0)),
+    ns("tool-call-station/execute", adds(300.0)),
+    ns("tool-call-station/post-execute", adds(300.0)),
+    ns("tool-call-station/result", adds(100.0)),
+    ns("tool-call-station/timeout-policy", adds(600.0)),
+    ns("tool-call-worker/bare", Reach::AtMost(3.0 * US)),
+    ns("tool-call-worker/policies", Reach::AtMost(6.0 * US)),
 ];
