@@ -3,38 +3,12 @@
 use crate::{effect::Label, fiber::FiberCell, shared::Shared, span};
 use std::{
     any::Any,
-    error::Error,
-    fmt,
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
 /// Runs `f`; gives the text of its panic if it has one.
 pub(crate) fn contained<T>(f: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(f)).map_err(panic_text)
-}
-
-/// The text of an error and of its causes, whose `Display` is foreign code.
-pub(crate) fn shown(error: &(dyn Error + Send + Sync)) -> String {
-    contained(|| Chain(error).to_string())
-        .unwrap_or_else(|panic| format!("an error that panics when it is shown: {panic}"))
-}
-
-/// An error with its causes, for where only one text is shown.
-pub(crate) struct Chain<'e>(pub(crate) &'e dyn Error);
-
-impl fmt::Display for Chain<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut text = self.0.to_string();
-        // A chain of a foreign type may lead back into itself.
-        for cause in std::iter::successors(self.0.source(), |cause| (*cause).source()).take(64) {
-            let more = format!(": {cause}");
-            // Many types show their cause themselves.
-            if !text.contains(&more) {
-                text.push_str(&more);
-            }
-        }
-        f.write_str(&text)
-    }
 }
 
 /// Drops a user's value; a panic of it is reported with its owner's name. `effect` tells the app.

@@ -5,7 +5,8 @@
 
 use crate::{
     Disposed,
-    contain::{drop_reported, shown},
+    chain::chain,
+    contain::drop_reported,
     done::{Done, DoneSlot},
     effect::{Disposer, UndoFuture},
     fiber::FiberCell,
@@ -57,7 +58,7 @@ impl Future for Disposal {
         match this.foreign.run(|| future.as_mut().poll(cx)) {
             Ok(Poll::Pending) => return Poll::Pending,
             Ok(Poll::Ready(Ok(()))) => {}
-            Ok(Poll::Ready(Err(error))) => this.failed(shown(&*error)),
+            Ok(Poll::Ready(Err(error))) => this.failed(chain(&*error)),
             Err(panic) => this.failed(format!("panicked: {panic}")),
         }
         this.end();

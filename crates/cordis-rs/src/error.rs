@@ -3,7 +3,7 @@
 //! The text leaves the cause to `source()`, so that who prints the whole chain prints each thing once. [`Failures`] has
 //! several causes: its text has them all, and it has no `source()`.
 
-use crate::{BoxError, Mode, State, contain::Chain, sync::Arc};
+use crate::{BoxError, Mode, State, chain::chain, sync::Arc};
 use std::{error::Error, fmt};
 
 /// An error that several callers are told of.
@@ -307,7 +307,7 @@ impl fmt::Display for Failures {
             if i > 0 {
                 f.write_str("; ")?;
             }
-            write!(f, "`{}`: {}", failure.plugin, Chain(&*failure.cause))?;
+            write!(f, "`{}`: {}", failure.plugin, chain(&*failure.cause))?;
         }
         Ok(())
     }

@@ -11,7 +11,7 @@
 
 use crate::{
     BoxError, Context, DEFAULT_LIMIT, Inactive, State,
-    contain::shown,
+    chain::chain,
     disposed::Disposed,
     done::Done,
     effect::{Record, Undo},
@@ -47,7 +47,7 @@ pub(crate) struct Caught {
 impl Caught {
     pub(crate) fn new(error: BoxError) -> Self {
         let error = SharedError::from(error);
-        Caught { text: shown(&*error).into(), error }
+        Caught { text: chain(&*error).into(), error }
     }
 }
 

@@ -99,6 +99,7 @@ mod registry;
 mod task;
 mod timer;
 
+mod chain;
 mod error;
 mod inspect;
 pub mod keys;
@@ -113,6 +114,7 @@ pub mod log;
 pub mod testing;
 
 pub use app::{App, Unmet};
+pub use chain::chain;
 pub use context::Context;
 pub use dispatch::At;
 pub use disposed::{Disposed, HeldService, StillRunning};

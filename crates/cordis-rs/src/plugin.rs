@@ -2,7 +2,8 @@
 
 use crate::{
     BoxError, BoxFuture, Context, Intercept, Key, Needs, UpdateError,
-    contain::{contained, shown},
+    chain::chain,
+    contain::contained,
     keys,
     meta::Configuring,
     name::Name,
@@ -385,7 +386,7 @@ impl<P: Plugin> Mounted for Mount<P> {
         let needs = P::Needs::take(&mut satisfied)?;
         Some(Box::pin(async move {
             let config = self.resolve(&ctx).await?;
-            self.plugin.validate(&config).map_err(|e| format!("invalid configuration: {}", shown(&*e)))?;
+            self.plugin.validate(&config).map_err(|e| format!("invalid configuration: {}", chain(&*e)))?;
             self.plugin.apply(&ctx, needs, &config).await
         }))
     }

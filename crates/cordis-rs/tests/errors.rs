@@ -4,7 +4,8 @@
 mod support_errors;
 
 use cordis::{
-    BoxError, Context, EffectError, FiberError, LayerError, MountError, UpdateError, define, testing::TestApp,
+    BoxError, Context, EffectError, FiberError, LayerError, MountError, UpdateError, chain, define,
+    testing::TestApp,
 };
 use std::{error::Error, fmt};
 use support_errors::with_causes;
@@ -63,6 +64,33 @@ impl Error for Endless {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         Some(self)
     }
+}
+
+/// An error that panics when it is shown.
+#[derive(Debug)]
+struct Mute;
+
+impl fmt::Display for Mute {
+    fn fmt(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {
+        panic!("no words")
+    }
+}
+
+impl Error for Mute {}
+
+// spec: design/P4
+#[test]
+fn a_chain_has_each_cause_once() {
+    let failed = |source: BoxError| FiberError::Failed { plugin: "p#1".into(), source: source.into() };
+    assert_eq!(chain(&Endless), "round and round: round and round");
+    assert_eq!(chain(&failed(cause())), "plugin `p#1` failed: the cause");
+    assert_eq!(
+        chain(&failed(Talkative(fmt::Error).into())),
+        format!("plugin `p#1` failed: it did not work: {}", fmt::Error)
+    );
+    assert_eq!(chain(&Mute), "an error that panics when it is shown: no words");
+    // A word of a cause is not the cause.
+    assert_eq!(chain(&failed("p#1".into())), "plugin `p#1` failed: p#1");
 }
 
 #[tokio::test]

@@ -1,7 +1,8 @@
 //! An agent: a session, a scope, and an inbox.
 
 use std::fmt;
-use std::sync::Arc;
+use std::hash::{Hash, Hasher};
+use std::sync::{Arc, Weak};
 
 use cordis::{Context, Scope, ScopeKey};
 use dsh_llm::Message;
@@ -15,6 +16,10 @@ use crate::options::AgentOptions;
 /// One agent; cheap to clone. Two are equal if they are the same instance, not if they have the same id.
 #[derive(Clone)]
 pub struct Agent(Arc<Inner>);
+
+/// An agent that is not held: it may end meanwhile. Two are equal if they were made of the same instance, also after its end.
+#[derive(Clone)]
+pub struct WeakAgent(Weak<Inner>);
 
 struct Inner {
     id: AgentId,
@@ -81,6 +86,12 @@ impl Agent {
         &self.0.options
     }
 
+    /// The agent without a hold on it, for whoever must not keep it from ending.
+    #[must_use]
+    pub fn downgrade(&self) -> WeakAgent {
+        WeakAgent(Arc::downgrade(&self.0))
+    }
+
     /// Has a message wait for it; see [`Inbox::send`].
     ///
     /// # Errors
@@ -114,6 +125,14 @@ impl Agent {
     }
 }
 
+impl WeakAgent {
+    /// The agent, unless its last clone is gone.
+    #[must_use]
+    pub fn upgrade(&self) -> Option<Agent> {
+        self.0.upgrade().map(Agent)
+    }
+}
+
 impl PartialEq for Agent {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
@@ -125,6 +144,27 @@ impl Eq for Agent {}
 impl fmt::Debug for Agent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Agent").field("id", self.id()).field("scope", self.scope()).finish_non_exhaustive()
+    }
+}
+
+impl PartialEq for WeakAgent {
+    fn eq(&self, other: &Self) -> bool {
+        Weak::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for WeakAgent {}
+
+/// By instance, as equality is.
+impl Hash for WeakAgent {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.as_ptr().hash(state);
+    }
+}
+
+impl fmt::Debug for WeakAgent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "WeakAgent({:p})", self.0.as_ptr())
     }
 }
 

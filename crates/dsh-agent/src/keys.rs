@@ -1,11 +1,15 @@
 //! The names under which the crate meets others: the registry and the events of agents.
 
-use cordis::{Announce, Emit, Key, Waterfall};
+use std::convert::Infallible;
+
+use cordis::{Announce, Emit, Key, Serial, Waterfall};
 
 use crate::agent::Agent;
 use crate::registry::AgentRegistry;
+use crate::session_start::SessionStart;
 use crate::status::StatusChange;
 use crate::step::{PreStep, PreStepDecision};
+use crate::turn_stopping::TurnStopping;
 
 /// The agents that are live.
 pub const AGENTS: Key<dyn AgentRegistry> = Key::new("agents");
@@ -27,6 +31,16 @@ pub const CREATED: Announce<Agent> = Announce::new("agent/created").scoped_by(|a
 ///
 /// Source: event `agent/disposed`.
 pub const DISPOSED: Emit<Agent> = Emit::new("agent/disposed").scoped_by(|agent| Some(agent.scope()));
+
+/// An agent's session begins, or goes on where it was left.
+///
+/// Dispatched by the loop once per agent, after [`CREATED`]; scope-filtered by the agent. It is the first place where
+/// something may be said to the agent. Listeners cannot undo the creation; a panic of one is contained. Cancellation plays
+/// no part.
+///
+/// Source: event `agent/session-start`.
+pub const SESSION_START: Emit<SessionStart> =
+    Emit::new("agent/session-start").scoped_by(|start| Some(start.agent.scope()));
 
 /// An agent began to work, or became idle.
 ///
@@ -50,3 +64,15 @@ pub const STATUS: Emit<StatusChange> =
 /// Source: event `agent/pre-step`.
 pub const PRE_STEP: Waterfall<PreStep, PreStepDecision> =
     Waterfall::new("agent/pre-step").scoped_by(|step| Some(step.agent.scope()));
+
+/// A turn is about to end by itself.
+///
+/// Dispatched by the loop when a step has ended the turn and nothing waits for its next step; scope-filtered by the agent. A
+/// listener that says something ([`Agent::steer`], [`Agent::inject`]) has the turn go on, and the event comes again when it
+/// is about to end once more. Listeners are asked one after another, and none can answer for the rest; one that fails or
+/// panics fails the turn. Cancellation ends the turn once the listeners have returned; one that waits for long watches
+/// [`TurnStopping::cancellation`].
+///
+/// Source: event `agent/turn-stopping`.
+pub const TURN_STOPPING: Serial<TurnStopping, Infallible> =
+    Serial::new("agent/turn-stopping").scoped_by(|stopping| Some(stopping.agent.scope()));

@@ -9,8 +9,10 @@ use parking_lot::Mutex;
 
 use crate::Target;
 use crate::agent::{Agent, AgentParts};
+use crate::id::AgentId;
 use crate::inbox::{Inbox, InboxError, Wakeup};
 use crate::options::AgentOptions;
+use crate::registry::AgentRegistry;
 
 /// What was sent to an agent, in order. Nothing of it is logged and nobody is woken.
 #[derive(Debug, Default)]
@@ -55,6 +57,53 @@ impl Inbox for MemoryInbox {
         }
         sent.push(Sent { message, target, wakeup });
         Ok(())
+    }
+}
+
+/// The agents that a test says are live. Nobody is told of them.
+#[derive(Debug, Default)]
+pub struct MemoryAgents {
+    live: Mutex<Vec<(Agent, Option<AgentId>)>>,
+}
+
+impl MemoryAgents {
+    /// Makes an agent live, and says who owns it.
+    pub fn add(&self, agent: &Agent, owner: Option<&Agent>) {
+        self.live.lock().push((agent.clone(), owner.map(|owner| owner.id().clone())));
+    }
+
+    /// Makes an agent live no longer.
+    pub fn remove(&self, agent: &Agent) {
+        let mut live = self.live.lock();
+        if let Some(at) = live.iter().position(|(it, _)| it == agent) {
+            let gone = live.remove(at);
+            drop(live);
+            // Its scope may close with it.
+            drop(gone);
+        }
+    }
+
+    fn agents(&self, which: impl Fn(Option<&AgentId>) -> bool) -> Vec<Agent> {
+        let live = self.live.lock();
+        live.iter().filter(|(_, owner)| which(owner.as_ref())).map(|(agent, _)| agent.clone()).collect()
+    }
+}
+
+impl AgentRegistry for MemoryAgents {
+    fn get(&self, id: &AgentId) -> Option<Agent> {
+        self.list().into_iter().find(|agent| agent.id() == id)
+    }
+
+    fn list(&self) -> Vec<Agent> {
+        self.agents(|_| true)
+    }
+
+    fn roots(&self) -> Vec<Agent> {
+        self.agents(|owner| owner.is_none())
+    }
+
+    fn is_owned_by(&self, id: &AgentId, owner: &AgentId) -> bool {
+        self.live.lock().iter().any(|(agent, by)| agent.id() == id && by.as_ref() == Some(owner))
     }
 }
 

@@ -4,7 +4,7 @@ use std::borrow::Borrow;
 use std::collections::HashSet;
 
 use dsh_approval::{ApprovalAsked, ApprovalDecided, ApprovalOutcome, ApprovalPolicy, ApprovalPolicySet};
-use dsh_session::{Event, Payload, TurnEnd, TurnStart};
+use dsh_session::{Event, LogProgress, Payload, TurnEnd, TurnStart, check_rules};
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, IntoDeserializer, value};
 
@@ -27,8 +27,7 @@ use crate::rule::{Rule, Violation};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn check<E: Borrow<Event>>(session: &str, events: impl IntoIterator<Item = E>) -> Result<(), Violation> {
-    let mut progress = Progress::default();
-    events.into_iter().try_for_each(|event| progress.advance(session, event.borrow()))
+    check_rules::<Progress, E>(session, events)
 }
 
 /// How far a log has come.
@@ -40,7 +39,7 @@ pub(crate) struct Progress {
 }
 
 /// What an event that is allowed does.
-enum Change {
+pub(crate) enum Change {
     Nothing,
     TurnStarts,
     TurnEnds,
@@ -69,23 +68,6 @@ struct PolicySet {
 }
 
 impl Progress {
-    /// Whether an event may come next.
-    pub(crate) fn judge(&self, session: &str, event: &Event) -> Result<(), Violation> {
-        self.change(event).map(drop).map_err(|rule| violation(session, event, rule))
-    }
-
-    /// Takes the next event.
-    pub(crate) fn advance(&mut self, session: &str, event: &Event) -> Result<(), Violation> {
-        match self.change(event).map_err(|rule| violation(session, event, rule))? {
-            Change::Nothing => {}
-            Change::TurnStarts => self.in_turn = true,
-            Change::TurnEnds => self.in_turn = false,
-            Change::Asks(id) => drop(self.open.insert(id)),
-            Change::Decides(id) => drop(self.open.remove(&id)),
-        }
-        Ok(())
-    }
-
     /// The rules themselves. Events of other types are free.
     fn change(&self, event: &Event) -> Result<Change, Rule> {
         match event.kind() {
@@ -133,20 +115,32 @@ impl Progress {
     }
 }
 
+impl LogProgress for Progress {
+    type Change = Change;
+    type Violation = Violation;
+
+    fn judge(&self, session: &str, event: &Event) -> Result<Change, Violation> {
+        self.change(event).map_err(|rule| violation(session, event, rule))
+    }
+
+    fn take(&mut self, _: &Event, change: Change) {
+        match change {
+            Change::Nothing => {}
+            Change::TurnStarts => self.in_turn = true,
+            Change::TurnEnds => self.in_turn = false,
+            Change::Asks(id) => drop(self.open.insert(id)),
+            Change::Decides(id) => drop(self.open.remove(&id)),
+        }
+    }
+}
+
 fn is_outcome(name: &str) -> bool {
     let name: value::StrDeserializer<'_, value::Error> = name.into_deserializer();
     ApprovalOutcome::deserialize(name).is_ok()
 }
 
 fn data<T: DeserializeOwned>(event: &Event) -> Result<T, Rule> {
-    let text = event.data().get();
-    let reason = match serde_json::from_str(text) {
-        // A derived struct can be read from an array as well.
-        Ok(data) if text.trim_start().starts_with('{') => return Ok(data),
-        Ok(_) => "an object is expected".to_owned(),
-        Err(error) => error.to_string(),
-    };
-    Err(Rule::Readable { kind: event.kind().to_owned(), reason })
+    event.read_as().map_err(|reason| Rule::Readable { kind: event.kind().to_owned(), reason })
 }
 
 fn violation(session: &str, event: &Event, rule: Rule) -> Violation {

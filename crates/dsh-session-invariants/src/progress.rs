@@ -4,7 +4,9 @@ use std::borrow::Borrow;
 use std::collections::HashSet;
 use std::fmt;
 
-use dsh_session::{Event, Payload, StepStart, ToolCall, ToolResult, TurnEnd, TurnStart};
+use dsh_session::{
+    Event, LogProgress, Payload, StepStart, ToolCall, ToolResult, TurnEnd, TurnStart, check_rules,
+};
 use serde::Deserialize;
 
 use crate::rule::{Rule, Violation};
@@ -29,8 +31,7 @@ const NOT_STARTED: &str = "TOOL_NOT_STARTED";
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn check<E: Borrow<Event>>(session: &str, events: impl IntoIterator<Item = E>) -> Result<(), Violation> {
-    let mut progress = Progress::default();
-    events.into_iter().try_for_each(|event| progress.advance(session, event.borrow()))
+    check_rules::<Progress, E>(session, events)
 }
 
 /// How far a log has come.
@@ -57,7 +58,7 @@ struct OpenStep {
 }
 
 /// What an event that is allowed does.
-enum Change {
+pub(crate) enum Change {
     Nothing,
     TurnStarts,
     TurnEnds,
@@ -81,35 +82,6 @@ struct Broken {
 }
 
 impl Progress {
-    /// Whether an event may come next.
-    pub(crate) fn judge(&self, session: &str, event: &Event) -> Result<(), Violation> {
-        self.change(event).map(drop).map_err(|broken| broken.of(session, event))
-    }
-
-    /// Takes the next event.
-    pub(crate) fn advance(&mut self, session: &str, event: &Event) -> Result<(), Violation> {
-        let change = self.change(event).map_err(|broken| broken.of(session, event))?;
-        self.next = event.seq() + 1;
-        match (change, &mut self.open) {
-            (Change::Nothing, _) => {}
-            (Change::TurnStarts, open) => {
-                self.turns += 1;
-                *open = Some(OpenTurn { steps: 0, open: None });
-            }
-            (Change::TurnEnds, open) => *open = None,
-            (Change::StepStarts, Some(turn)) => {
-                turn.steps += 1;
-                turn.open = Some(OpenStep::default());
-            }
-            (Change::StepEnds, Some(turn)) => turn.open = None,
-            (Change::Call(id), Some(OpenTurn { open: Some(step), .. })) => {
-                step.calls.insert(id);
-            }
-            (Change::StepStarts | Change::StepEnds | Change::Call(_), _) => {}
-        }
-        Ok(())
-    }
-
     /// The rules themselves. Events of other types are free, those of plugins above all.
     fn change(&self, event: &Event) -> Result<Change, Broken> {
         if event.seq() < self.next {
@@ -210,6 +182,36 @@ impl Progress {
     }
 }
 
+impl LogProgress for Progress {
+    type Change = Change;
+    type Violation = Violation;
+
+    fn judge(&self, session: &str, event: &Event) -> Result<Change, Violation> {
+        self.change(event).map_err(|broken| broken.of(session, event))
+    }
+
+    fn take(&mut self, event: &Event, change: Change) {
+        self.next = event.seq() + 1;
+        match (change, &mut self.open) {
+            (Change::Nothing, _) => {}
+            (Change::TurnStarts, open) => {
+                self.turns += 1;
+                *open = Some(OpenTurn { steps: 0, open: None });
+            }
+            (Change::TurnEnds, open) => *open = None,
+            (Change::StepStarts, Some(turn)) => {
+                turn.steps += 1;
+                turn.open = Some(OpenStep::default());
+            }
+            (Change::StepEnds, Some(turn)) => turn.open = None,
+            (Change::Call(id), Some(OpenTurn { open: Some(step), .. })) => {
+                step.calls.insert(id);
+            }
+            (Change::StepStarts | Change::StepEnds | Change::Call(_), _) => {}
+        }
+    }
+}
+
 fn data<P: Payload>(event: &Event) -> Result<P, Broken> {
     let found = match event.payload() {
         Ok(Some(data)) => return Ok(data),
@@ -221,14 +223,8 @@ fn data<P: Payload>(event: &Event) -> Result<P, Broken> {
 
 /// Only the two numbers: pieces of answers are many, and what else they hold is nobody's matter here.
 fn place(event: &Event) -> Result<Place, Broken> {
-    let text = event.data().get();
-    let found = match serde_json::from_str(text) {
-        // A derived struct can be read from an array as well.
-        Ok(place) if text.trim_start().starts_with('{') => return Ok(place),
-        Ok(_) => "no object".to_owned(),
-        Err(error) => error.to_string(),
-    };
-    Err(broken(Rule::Readable, format_args!("the data of a `{}`", event.kind()), found))
+    let unreadable = |found| broken(Rule::Readable, format_args!("the data of a `{}`", event.kind()), found);
+    event.read_as().map_err(unreadable)
 }
 
 fn broken(rule: Rule, expected: impl fmt::Display, found: impl fmt::Display) -> Broken {

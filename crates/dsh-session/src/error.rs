@@ -291,6 +291,14 @@ pub enum AppendError {
         #[source]
         source: SurfaceError,
     },
+    /// The turn that it belongs to is not open any more.
+    #[error("session `{session}`: `{kind}` cannot be added to a turn that has ended")]
+    TurnEnded {
+        /// The session.
+        session: String,
+        /// The event's type.
+        kind: String,
+    },
     /// A validator refused it.
     #[error("session `{session}`: `{kind}` was refused")]
     Refused {

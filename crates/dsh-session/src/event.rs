@@ -4,9 +4,11 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use dsh_llm::Message;
+use serde::de::DeserializeOwned;
 
 use crate::data::EventData;
 use crate::error::BadData;
+use crate::json::{object, reason};
 use crate::payload::Payload;
 use crate::surface::SurfaceOp;
 use crate::text::JsonText;
@@ -88,6 +90,14 @@ impl Event {
             seq: self.seq,
             reason,
         })
+    }
+
+    /// The data as a `T`, whatever the event's type is: for those who look at a part of it only.
+    ///
+    /// # Errors
+    /// What is wrong with it: it is no object, or no `T`.
+    pub fn read_as<T: DeserializeOwned>(&self) -> Result<T, String> {
+        object(self.data.get()).map_err(|error| reason(&error))
     }
 
     /// The data as the type says.

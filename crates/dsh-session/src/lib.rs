@@ -4,10 +4,10 @@
 //! derived from it. The [`SessionStore`] holds the live ones; stores on disk listen to its events. The crate is pure: it
 //! opens no file.
 //!
-//! Read `event` with `payload` and `data` (what happened), `surface` and `fold` (the conversation), `new_event` with
-//! `lossless` and `finite` (what may be added), `session` with `seed` (where it is added), `store` and `fork`, then
-//! `closers` and `calls`; `storage` and `persistence` (how sessions become durable); `log`, `header`, `line`, `packed`, `pack`,
-//! `checkup` and `stored` are the format of files.
+//! Read `event` with `payload` and `data` (what happened), `surface` and `fold` (the conversation), `turn` (which one is
+//! open), `new_event` with `lossless` and `finite` (what may be added), `session` with `seed` (where it is added), `store` and
+//! `fork`, then `closers` and `calls`; `storage` and `persistence` (how sessions become durable); `log`, `header`, `line`,
+//! `packed`, `pack`, `checkup` and `stored` are the format of files; `rules` (what checkers of logs share).
 //!
 //! **Architecture Invariant:** events keep their data as the text that they came with, so what is read is written again byte
 //! for byte. A reader that does not know an event type refuses the whole log, unless the event says that it can be
@@ -39,6 +39,7 @@ mod packed;
 mod payload;
 mod persistence;
 mod plugin;
+mod rules;
 mod run;
 mod seed;
 mod session;
@@ -47,6 +48,7 @@ mod store;
 mod stored;
 mod surface;
 mod text;
+mod turn;
 mod vocabulary;
 
 pub use calls::{LoggedCall, tool_calls};
@@ -73,6 +75,7 @@ pub use payload::{
 };
 pub use persistence::{PersistError, Preparation, SessionPersistence, StoredSession, WriteOptions, persist};
 pub use plugin::plugin;
+pub use rules::{LogProgress, check_rules, enforce_rules};
 pub use seed::Seed;
 pub use session::{Appending, Session, SessionEvent};
 pub use storage::{Listed, Location, Opened, RawLog, Storage, StorageError, Stored, Writer};
@@ -80,6 +83,7 @@ pub use store::{CreateError, CreateSession, FlushError, SessionStore};
 pub use stored::{EventParts, event_from_parts, unpack_row};
 pub use surface::{Plan, Replacement, Surface, SurfaceOp, is_surface_type};
 pub use text::JsonText;
+pub use turn::OpenTurn;
 #[doc(hidden)]
 pub use vocabulary::EventType;
 pub use vocabulary::is_known;

@@ -31,6 +31,7 @@ use crate::payload::{EndSeed, EpochHeader, Payload, RequestContext};
 use crate::run::Run;
 use crate::seed::{self, Seed};
 use crate::surface::Surface;
+use crate::turn::OpenTurn;
 
 /// How often one who leaves looks whether the turn is over.
 const RETRY: Duration = Duration::from_millis(1);
@@ -79,6 +80,7 @@ impl Drop for Inside {
 struct State {
     events: Events,
     fold: Fold,
+    open_turn: Option<OpenTurn>,
     detached: bool,
 }
 
@@ -223,6 +225,12 @@ impl Session {
         self.state.lock().fold.context()
     }
 
+    /// The turn that is open, if one is. Costs the same however long the log is.
+    #[must_use]
+    pub fn open_turn(&self) -> Option<OpenTurn> {
+        self.state.lock().open_turn
+    }
+
     /// The scope whose listeners hear of the session, if it is an agent's.
     #[must_use]
     pub fn owner(&self) -> Option<&ScopeKey> {
@@ -238,6 +246,30 @@ impl Session {
     /// of another append of this session, or of another session while this one is appended to elsewhere. The session is as it
     /// was.
     pub fn append(self: &Arc<Self>, new: NewEvent) -> Result<Arc<Event>, AppendError> {
+        self.append_if(new, None)
+    }
+
+    /// As [`append`](Self::append), if this turn is still open: nobody can end it in between.
+    ///
+    /// # Errors
+    /// As [`append`](Self::append), or the turn has ended.
+    pub fn append_to_turn(
+        self: &Arc<Self>,
+        turn: OpenTurn,
+        new: NewEvent,
+    ) -> Result<Arc<Event>, AppendError> {
+        // Also where nothing could be added, one who is late is told so.
+        if self.open_turn() != Some(turn) {
+            return Err(self.turn_ended(new));
+        }
+        self.append_if(new, Some(turn))
+    }
+
+    fn turn_ended(&self, new: NewEvent) -> AppendError {
+        AppendError::TurnEnded { session: self.id().to_owned(), kind: new.kind.into_owned() }
+    }
+
+    fn append_if(self: &Arc<Self>, new: NewEvent, open: Option<OpenTurn>) -> Result<Arc<Event>, AppendError> {
         seed::refuse_legacy(&new.kind, new.data.get())
             .map_err(|reason| AppendError::Legacy { session: self.id().to_owned(), reason })?;
         let result = {
@@ -248,7 +280,7 @@ impl Session {
             }
             let _inside = Inside::enter();
             let _done = Ends::when(&turn.appending);
-            self.append_in_turn(new)
+            self.append_now(new, open)
         };
         self.detach_if_asked();
         result
@@ -260,9 +292,17 @@ impl Session {
         if Inside::any() { self.turn.try_lock() } else { Some(self.turn.lock()) }
     }
 
-    fn append_in_turn(self: &Arc<Self>, new: NewEvent) -> Result<Arc<Event>, AppendError> {
+    fn append_now(
+        self: &Arc<Self>,
+        new: NewEvent,
+        open: Option<OpenTurn>,
+    ) -> Result<Arc<Event>, AppendError> {
         let (event, plan, attached) = {
             let state = self.state.lock();
+            // Appends are one at a time, so what is open now is open when the event is added.
+            if open.is_some() && open != state.open_turn {
+                return Err(self.turn_ended(new));
+            }
             let event = Arc::new(build(new, state.events.len() as u64));
             let plan = state.plan(&event).map_err(|source| AppendError::Surface {
                 session: self.id().to_owned(),
@@ -391,6 +431,7 @@ impl State {
 
     fn commit(&mut self, event: Arc<Event>, plan: crate::surface::Plan) {
         self.fold.commit(&event, plan, &self.events);
+        self.open_turn = OpenTurn::after(self.open_turn, &event);
         self.events.push(event);
     }
 

@@ -4,12 +4,11 @@
 //! come in a wrong order, reports a result that is told twice, and refuses what a log must not say of nested calls.
 //!
 //! Read `rule` (what there is to break), `stations` (where each execution is), `watch` (the listeners that see it),
-//! `progress` and `checker` (the same for logs).
+//! `progress` (the same for logs).
 //!
 //! **Architecture Invariant:** a session is judged by what its log holds, never by what was let pass. An event that a later
 //! validator refuses leaves no trace here.
 
-mod checker;
 mod progress;
 mod rule;
 mod stations;
@@ -20,12 +19,12 @@ mod watch;
 use std::sync::Arc;
 
 use cordis::{BoxError, Context, Plugin, define};
-use dsh_session::{APPENDING, Appending, CREATED, DISPOSED, SESSIONS, Session};
+use dsh_session::enforce_rules;
 
 pub use progress::check;
 pub use rule::{Rule, Subject, Violation};
 
-use checker::Checker;
+use progress::Progress;
 use watch::{Tell, Watch};
 
 cordis::catalog!(plugin);
@@ -46,31 +45,5 @@ pub fn plugin() -> impl Plugin<Config = ()> {
 /// The store of sessions is no need: calls are watched without one, and one that is replaced is no reason to forget them.
 fn start(ctx: &Context, tell: Tell) -> Result<(), BoxError> {
     watch::mount(&Arc::new(Watch::new(ctx, Arc::clone(&tell))))?;
-    let checker = Arc::new(Checker::new(tell));
-    ctx.on(CREATED).with(checker.clone()).run(|checker: &Arc<Checker>, session: &Arc<Session>| {
-        checker.replay(session)?;
-        Ok(())
-    })?;
-    ctx.on(APPENDING).with(checker.clone()).run(|checker: &Arc<Checker>, appending: &Appending| {
-        checker.judge(&appending.session, &appending.event)?;
-        Ok(())
-    })?;
-    ctx.on(DISPOSED).with(checker.clone()).run(|checker: &Arc<Checker>, session: &Arc<Session>| {
-        checker.forget(session);
-    })?;
-    let sessions = ctx.get(SESSIONS);
-    let Some(sessions) = sessions.as_ref().and_then(|sessions| sessions.get().ok()) else { return Ok(()) };
-    // After the listeners: an event that is added meanwhile is judged by one of the two.
-    for session in sessions.list() {
-        if is_heard(ctx, &session) {
-            checker.replay(&session)?;
-        }
-    }
-    Ok(())
-}
-
-/// Whether the listeners of this context hear of the session.
-fn is_heard(ctx: &Context, session: &Session) -> bool {
-    let Some(own) = ctx.scope_key() else { return true };
-    session.owner().is_some_and(|owner| owner.chain().contains(own))
+    enforce_rules::<Progress>(ctx, move |violation| tell(violation))
 }

@@ -3,7 +3,7 @@
 use std::borrow::Borrow;
 use std::collections::HashMap;
 
-use dsh_session::{Event, Payload, TurnEnd, TurnStart};
+use dsh_session::{Event, LogProgress, Payload, TurnEnd, TurnStart, check_rules};
 use dsh_tools::{CodeDispatch, CodeDispatchStart};
 use serde::Deserialize;
 
@@ -27,8 +27,7 @@ use crate::rule::{Rule, Subject, Violation};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn check<E: Borrow<Event>>(session: &str, events: impl IntoIterator<Item = E>) -> Result<(), Violation> {
-    let mut progress = Progress::default();
-    events.into_iter().try_for_each(|event| progress.advance(session, event.borrow()))
+    check_rules::<Progress, E>(session, events)
 }
 
 /// How far a log has come.
@@ -40,7 +39,7 @@ pub(crate) struct Progress {
 }
 
 /// What an event that is allowed does.
-enum Change {
+pub(crate) enum Change {
     Nothing,
     TurnStarts,
     TurnEnds,
@@ -50,29 +49,13 @@ enum Change {
 /// Only what the rules look at.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct Ids {
+pub(crate) struct Ids {
     root_call_id: String,
     parent_call_id: String,
     sub_call_id: String,
 }
 
 impl Progress {
-    /// Whether an event may come next.
-    pub(crate) fn judge(&self, session: &str, event: &Event) -> Result<(), Violation> {
-        self.change(event).map(drop).map_err(|rule| violation(session, event, rule))
-    }
-
-    /// Takes the next event.
-    pub(crate) fn advance(&mut self, session: &str, event: &Event) -> Result<(), Violation> {
-        match self.change(event).map_err(|rule| violation(session, event, rule))? {
-            Change::Nothing => {}
-            Change::TurnStarts => self.in_turn = true,
-            Change::TurnEnds => self.in_turn = false,
-            Change::Dispatch(ids) => drop(self.roots.insert(ids.sub_call_id, ids.root_call_id)),
-        }
-        Ok(())
-    }
-
     /// The rules themselves. Events of other types are free.
     fn change(&self, event: &Event) -> Result<Change, Rule> {
         match event.kind() {
@@ -101,15 +84,26 @@ impl Progress {
     }
 }
 
+impl LogProgress for Progress {
+    type Change = Change;
+    type Violation = Violation;
+
+    fn judge(&self, session: &str, event: &Event) -> Result<Change, Violation> {
+        self.change(event).map_err(|rule| violation(session, event, rule))
+    }
+
+    fn take(&mut self, _: &Event, change: Change) {
+        match change {
+            Change::Nothing => {}
+            Change::TurnStarts => self.in_turn = true,
+            Change::TurnEnds => self.in_turn = false,
+            Change::Dispatch(ids) => drop(self.roots.insert(ids.sub_call_id, ids.root_call_id)),
+        }
+    }
+}
+
 fn ids(event: &Event) -> Result<Ids, Rule> {
-    let text = event.data().get();
-    let reason = match serde_json::from_str(text) {
-        // A derived struct can be read from an array as well.
-        Ok(ids) if text.trim_start().starts_with('{') => return Ok(ids),
-        Ok(_) => "an object is expected".to_owned(),
-        Err(error) => error.to_string(),
-    };
-    Err(Rule::Readable { kind: event.kind().to_owned(), reason })
+    event.read_as().map_err(|reason| Rule::Readable { kind: event.kind().to_owned(), reason })
 }
 
 fn violation(session: &str, event: &Event, rule: Rule) -> Violation {

@@ -4,11 +4,13 @@
 //! listener is put in front, the watch is put in front of it again, before the next dispatch looks for its listeners.
 //!
 //! **Invariants**
-//! 1. The watch before the last stays registered, for dispatches that found their listeners before the last one came.
+//! 1. A dispatch begins with a watch in front that stays until the thread begins another dispatch of the station: whoever begins
+//!    it has looked, and stood in front itself if nobody had yet.
 //! 2. No lock is held while a listener is registered or taken back.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::cell::RefCell;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 
 use cordis::meta::{Dispatched, Registration};
 use cordis::{Context, Effect, Event, ListenError, Next};
@@ -26,7 +28,8 @@ pub(crate) type Tell = Arc<dyn Fn(&Violation) + Send + Sync>;
 
 pub(crate) struct Watch {
     ctx: Context,
-    stations: Mutex<Stations<CallToken>>,
+    /// An execution whose arguments were replaced is judged again, as another one that has not come to a station yet.
+    stations: Mutex<Stations<(CallToken, u32)>>,
     fronts: [Front; Station::ALL.len()],
     next: AtomicU64,
     tell: Tell,
@@ -35,10 +38,36 @@ pub(crate) struct Watch {
 /// The watch of one station.
 #[derive(Default)]
 struct Front {
-    /// Whether a listener was put in front of it.
-    overtaken: AtomicBool,
-    /// The last watch, and the one before.
-    registered: Mutex<(Option<Effect>, Option<Effect>)>,
+    /// How often a listener was put in front.
+    overtaken: AtomicU64,
+    /// The last watch.
+    standing: Mutex<Option<Arc<Standing>>>,
+}
+
+/// A watch that is registered until nobody needs it any more.
+struct Standing {
+    /// How often listeners had been put in front before it stood there.
+    after: u64,
+    effect: Effect,
+}
+
+impl Drop for Standing {
+    fn drop(&mut self) {
+        self.effect.cancel();
+    }
+}
+
+/// A watch that a dispatch of this thread may be about to meet.
+struct Needed {
+    watch: Weak<Watch>,
+    station: Station,
+    /// Held, not used: it ends with the last holder.
+    _standing: Arc<Standing>,
+}
+
+thread_local! {
+    /// The last one of each watch and station.
+    static NEEDED: RefCell<Vec<Needed>> = const { RefCell::new(Vec::new()) };
 }
 
 impl Station {
@@ -71,13 +100,13 @@ impl Watch {
             && registration.fiber != self.ctx.fiber()
             && let Some(station) = Station::of(registration.event)
         {
-            self.front(station).overtaken.store(true, Ordering::Release);
+            self.front(station).overtaken.fetch_add(1, Ordering::AcqRel);
         }
     }
 
     /// An execution comes to a station.
     fn come(&self, call: &ToolCall, station: Station, seen_by: WatchId) -> Result<(), Violation> {
-        let come = self.stations.lock().come(call.token(), station, seen_by);
+        let come = self.stations.lock().come((call.token(), call.replacements()), station, seen_by);
         let come = come.and_then(|()| match station {
             Station::Result if call.id().is_empty() || call.name().is_empty() => Err(Rule::Anonymous),
             _ => Ok(()),
@@ -109,34 +138,58 @@ pub(crate) fn mount(watch: &Arc<Watch>) -> Result<(), ListenError> {
     )?;
     ctx.on(cordis::keys::DISPATCH).global().with(Arc::clone(watch)).run(
         |watch: &Arc<Watch>, dispatched: &Dispatched| {
-            let Some(station) = Station::of(dispatched.event) else { return };
-            if watch.front(station).overtaken.swap(false, Ordering::AcqRel) {
-                // Inactive: the plugin is being unloaded, and does not judge any more.
-                let _ = stand_in_front(watch, station);
+            if let Some(station) = Station::of(dispatched.event) {
+                begin(watch, station);
             }
         },
     )?;
-    Station::ALL.into_iter().try_for_each(|station| stand_in_front(watch, station))
+    Station::ALL.into_iter().try_for_each(|station| stand_in_front(watch, station).map(drop))
 }
 
-fn stand_in_front(watch: &Arc<Watch>, station: Station) -> Result<(), ListenError> {
+/// A dispatch is about to look for its listeners, on this thread.
+fn begin(watch: &Arc<Watch>, station: Station) {
+    let front = watch.front(station);
+    let overtaken = front.overtaken.load(Ordering::Acquire);
+    let standing = front.standing.lock().clone().filter(|standing| standing.after >= overtaken);
+    // Inactive: the plugin is being unloaded, and does not judge any more.
+    let Some(standing) = standing.or_else(|| stand_in_front(watch, station).ok()) else { return };
+    let needed = Needed { watch: Arc::downgrade(watch), station, _standing: standing };
+    let done = NEEDED.with_borrow_mut(|all| {
+        let (done, mut kept): (Vec<_>, Vec<_>) = all
+            .drain(..)
+            .partition(|other| other.station == station && other.is_of(watch) || other.is_over());
+        kept.push(needed);
+        *all = kept;
+        done
+    });
+    drop(done);
+}
+
+impl Needed {
+    fn is_of(&self, watch: &Arc<Watch>) -> bool {
+        std::ptr::eq(self.watch.as_ptr(), Arc::as_ptr(watch))
+    }
+
+    fn is_over(&self) -> bool {
+        self.watch.strong_count() == 0
+    }
+}
+
+fn stand_in_front(watch: &Arc<Watch>, station: Station) -> Result<Arc<Standing>, ListenError> {
+    let front = watch.front(station);
+    let after = front.overtaken.load(Ordering::Acquire);
     let id = WatchId(watch.next.fetch_add(1, Ordering::Relaxed));
     let (ctx, state) = (&watch.ctx, (Arc::clone(watch), id));
     let effect = match station {
         Station::PreExecute => ctx.on(PRE_EXECUTE).prepend().with(state).run(before),
         Station::Execute => ctx.on(EXECUTE).prepend().with(state).run(around),
-        Station::PostExecute => ctx.on(POST_EXECUTE).prepend().with(state).run(after),
+        Station::PostExecute => ctx.on(POST_EXECUTE).prepend().with(state).run(after_body),
         Station::Result => ctx.on(RESULT).prepend().with(state).run(told),
     }?;
-    let oldest = {
-        let mut registered = watch.front(station).registered.lock();
-        let last = registered.0.replace(effect);
-        std::mem::replace(&mut registered.1, last)
-    };
-    if let Some(oldest) = oldest {
-        oldest.cancel();
-    }
-    Ok(())
+    let standing = Arc::new(Standing { after, effect });
+    let old = front.standing.lock().replace(Arc::clone(&standing));
+    drop(old);
+    Ok(standing)
 }
 
 type Seeing = (Arc<Watch>, WatchId);
@@ -159,7 +212,7 @@ async fn around(
     next.run(call).await
 }
 
-async fn after(
+async fn after_body(
     (watch, id): &Seeing,
     settled: &mut Settled,
     next: Next<'_, Settled, PostDecision>,

@@ -7,6 +7,7 @@ use dsh_approval::{APPROVAL, ApprovalError, ApprovalOutcome, ApprovalRequest};
 use thiserror::Error;
 
 use crate::call::ToolCall;
+use crate::error::bounded;
 
 /// What became of the question.
 pub(crate) enum Answer {
@@ -44,6 +45,7 @@ pub(crate) async fn ask(ctx: &Context, call: &ToolCall, reason: Option<String>) 
         );
         return Ok(Answer::Denied(nobody));
     };
+    let reason = if call.replacements() == 0 { reason } else { Some(told_of_replacement(call, reason)) };
     let request = ApprovalRequest {
         agent: agent.clone(),
         tool_name: tool.to_owned(),
@@ -63,4 +65,11 @@ pub(crate) async fn ask(ctx: &Context, call: &ToolCall, reason: Option<String>) 
             "tool \"{tool}\" needs approval, but nobody is there to give it; go on without it or ask the user"
         )),
     })
+}
+
+/// The log has the model's arguments, so the question says which ones it is about.
+fn told_of_replacement(call: &ToolCall, reason: Option<String>) -> String {
+    let arguments = bounded(call.arguments().to_string());
+    let replaced = format!("a policy replaced the arguments; they are now {arguments}");
+    reason.map_or_else(|| replaced.clone(), |reason| format!("{reason} ({replaced})"))
 }

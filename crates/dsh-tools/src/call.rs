@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use cordis::ScopeKey;
 use dsh_agent::Agent;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
-use crate::given::{GivenArguments, Unreadable};
+use crate::given::{Arguments, GivenArguments, LossyArguments, Unreadable};
 use crate::progress::Progress;
 use crate::run_context::RunContext;
 
@@ -138,11 +138,14 @@ pub(crate) struct Parent {
 /// A call on its way through the pipeline, as every listener, guard and body sees it.
 ///
 /// Only the pipeline makes one. Name, arguments and agent are shared and cannot be changed, so a guard and a body never
-/// see different ones; a listener can only make the call end sooner ([`ToolCall::limited`]) and add to its
-/// [`RunContext`].
+/// see different ones; a listener can only make the call end sooner ([`ToolCall::limited`]), add to its
+/// [`RunContext`], and, before guards are asked, have it judged anew with other arguments
+/// ([`PreDecision::Replace`](crate::PreDecision::Replace)).
 #[derive(Debug)]
 pub struct ToolCall {
     parts: Arc<Parts>,
+    /// What stands in the place of the model's arguments, if anything does.
+    replaced: Option<Arc<Replaced>>,
     /// A listener's own token, below the caller's: counting a token takes a lock, counting the parts does not.
     limit: Option<CancellationToken>,
 }
@@ -164,6 +167,13 @@ struct Parts {
     progress: Progress,
 }
 
+/// Arguments that a policy gave.
+#[derive(Debug)]
+struct Replaced {
+    arguments: Arc<Value>,
+    times: u32,
+}
+
 impl ToolCall {
     /// Reads the arguments. The call is given in any case, because even a refused one is told to `tools/result`.
     pub(crate) fn new(
@@ -182,12 +192,28 @@ impl ToolCall {
         let caller = cancellation.unwrap_or_default();
         let parts =
             Parts { token, id, name, arguments, agent, scope, caller, also, parent, context, progress };
-        (Self { parts: Arc::new(parts), limit: None }, read)
+        (Self { parts: Arc::new(parts), replaced: None, limit: None }, read)
     }
 
     /// The same call as it is now.
     pub(crate) fn share(&self) -> Self {
-        Self { parts: Arc::clone(&self.parts), limit: self.limit.clone() }
+        let Self { parts, replaced, limit } = self;
+        Self { parts: Arc::clone(parts), replaced: replaced.clone(), limit: limit.clone() }
+    }
+
+    /// The same call with other arguments; none if they are equal to those that it has.
+    pub(crate) fn replaced(&self, arguments: Map<String, Value>) -> Result<Option<Self>, LossyArguments> {
+        let arguments = Arguments::new(Value::Object(arguments))?.into_value();
+        if arguments == *self.arguments() {
+            return Ok(None);
+        }
+        let replaced = Arc::new(Replaced { arguments, times: self.replacements() + 1 });
+        Ok(Some(Self { replaced: Some(replaced), ..self.share() }))
+    }
+
+    /// Whether the other one is this execution with these very arguments.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        self.token() == other.token() && Arc::ptr_eq(self.arguments(), other.arguments())
     }
 
     /// Whether the caller, or a listener for what is below it, no longer wants the result.
@@ -253,7 +279,13 @@ impl ToolCall {
     /// The arguments, read once. `null` only in `tools/result` of a call whose arguments were refused.
     #[must_use]
     pub fn arguments(&self) -> &Arc<Value> {
-        &self.parts.arguments
+        self.replaced.as_ref().map_or(&self.parts.arguments, |replaced| &replaced.arguments)
+    }
+
+    /// How often policies have replaced its arguments; each time it was judged from the beginning. None: they are the model's.
+    #[must_use]
+    pub fn replacements(&self) -> u32 {
+        self.replaced.as_ref().map_or(0, |replaced| replaced.times)
     }
 
     /// The agent that calls; none for a call of no agent.
@@ -324,6 +356,6 @@ impl ToolCall {
     #[must_use]
     pub fn limited(&self) -> (ToolCall, CancellationToken) {
         let limit = self.cancellation().child_token();
-        (ToolCall { parts: Arc::clone(&self.parts), limit: Some(limit.clone()) }, limit)
+        (ToolCall { limit: Some(limit.clone()), ..self.share() }, limit)
     }
 }

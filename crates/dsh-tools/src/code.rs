@@ -10,15 +10,14 @@ use crate::call::ToolCall;
 use crate::error::ToolError;
 use crate::outcome::ToolOutcome;
 use crate::run::ToolRun;
-use crate::views::{CallView, ResultView};
+use crate::views::{CallView, LoggedResult, ResultView};
 
 pub(crate) type Render = dyn Fn(&Value, &Value) -> Result<Vec<ContentBlock>, BoxError> + Send + Sync;
 pub(crate) type Meta = dyn Fn(&Value, &Value) -> Result<Value, BoxError> + Send + Sync;
 pub(crate) type Parallel = dyn Fn(&Value) -> bool + Send + Sync;
 pub(crate) type Finalize = dyn Fn(&ToolCall, &ToolOutcome) -> Option<Vec<ContentBlock>> + Send + Sync;
 pub(crate) type PresentCall = dyn Fn(&Value) -> Option<CallView> + Send + Sync;
-pub(crate) type PresentResult =
-    dyn Fn(&Value, &[ContentBlock], Option<&Value>) -> Option<ResultView> + Send + Sync;
+pub(crate) type PresentResult = dyn Fn(&Value, LoggedResult<'_>) -> Option<ResultView> + Send + Sync;
 
 pub(crate) type AsyncBody =
     dyn Fn(Arc<Value>, ToolRun) -> BoxFuture<'static, Result<Value, ToolError>> + Send + Sync;

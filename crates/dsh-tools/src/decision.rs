@@ -1,7 +1,7 @@
 //! What listeners decide about a call.
 
 use dsh_llm::{ContentBlock, Message};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// The answer to [`PRE_EXECUTE`](crate::PRE_EXECUTE).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,6 +17,16 @@ pub enum PreDecision {
     Ask {
         /// Why, for whoever is asked.
         reason: Option<String>,
+    },
+    /// The call is to be made with other arguments, and is judged from the beginning with them: listeners are asked again,
+    /// and everybody from then on sees these arguments and no others. Arguments that are equal to those that the call has
+    /// fail it, since nobody behind the listener would ever be asked: who has nothing to change calls `next`. A listener
+    /// that decided on more than the arguments finds the call's [`RunContext`](crate::RunContext) as it left it.
+    ///
+    /// Whether the call runs beside others of its batch was decided by the model's arguments.
+    Replace {
+        /// The arguments, which are read as strictly as a model's.
+        arguments: Map<String, Value>,
     },
 }
 

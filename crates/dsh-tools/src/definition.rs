@@ -15,7 +15,7 @@ use crate::error::ToolError;
 use crate::outcome::ToolOutcome;
 use crate::run::ToolRun;
 use crate::schema::{Deep, Schema, SchemaError, copy};
-use crate::views::{CallView, ResultView};
+use crate::views::{CallView, LoggedResult, ResultView};
 
 /// A tool as it is registered. Made by [`tool`](crate::tool) from Rust types, or by [`ToolDefinition::raw`] from a schema.
 pub struct ToolDefinition {
@@ -165,11 +165,11 @@ impl ToolDefinition {
         self
     }
 
-    /// How a user interface may show a result: of the arguments, and of the content and meta that a log keeps. Pure.
+    /// How a user interface may show a result: of the arguments, and of what a log keeps of it. Pure.
     #[must_use]
     pub fn present_result(
         mut self,
-        present: impl Fn(&Value, &[ContentBlock], Option<&Value>) -> Option<ResultView> + Send + Sync + 'static,
+        present: impl Fn(&Value, LoggedResult<'_>) -> Option<ResultView> + Send + Sync + 'static,
     ) -> Self {
         self.code.present_result = Some(Box::new(present));
         self

@@ -38,7 +38,7 @@ type Ended = Result<Result<Value, ToolError>, Refused>;
 impl Dispatch {
     /// Runs the body for what the innermost wrapper hands down; the outcome is canonical.
     pub(crate) async fn body(&self, view: &mut ToolCall) -> ToolOutcome {
-        let outcome = match view.token() == self.call.token() {
+        let outcome = match view.is(&self.call) {
             true => self.run(view).await,
             false => ToolOutcome::failed("a listener of `tools/execute` handed on another call than its own"),
         };
@@ -74,7 +74,8 @@ impl Dispatch {
         let Some(tool) = reached else { return unknown(call) };
         let violations = tool.violations(call.arguments());
         if !violations.is_empty() {
-            let message = format!("invalid arguments: {}", bounded(violations.join("; ")));
+            let whose = if call.replacements() == 0 { "" } else { " (a policy gave them in place of yours)" };
+            let message = format!("invalid arguments{whose}: {}", bounded(violations.join("; ")));
             return ToolOutcome::failure(Failure::new(message).coded(ErrorInfo::INVALID_ARGS));
         }
         let ended = match &tool.bodies {

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::error::Error;
 use std::fmt;
 
+use cordis::chain;
 use dsh_llm::ContentBlock;
 use serde::Serialize;
 
@@ -167,7 +168,7 @@ impl From<ToolError> for Failure {
 
 impl<E: Error> From<E> for ToolError {
     fn from(error: E) -> Self {
-        Self::new(with_causes(&error))
+        Self::new(chain(&error))
     }
 }
 
@@ -176,19 +177,6 @@ impl fmt::Display for ToolError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.message())
     }
-}
-
-/// An error's text and those of its causes, where they say more.
-pub(crate) fn with_causes(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    for cause in std::iter::successors(error.source(), |cause| (*cause).source()).take(16) {
-        let cause = cause.to_string();
-        if !text.contains(&cause) {
-            text.push_str(": ");
-            text.push_str(&cause);
-        }
-    }
-    text
 }
 
 /// How many bytes of what a model or a tool wrote a message repeats at most.

@@ -23,8 +23,9 @@ pub const CODE_RUNTIME: Key<dyn CodeRuntime> = Key::new("codeRuntime");
 /// Whether a call may go on: asked of every call whose arguments could be read, before approval, guards and body.
 ///
 /// Dispatched by [`ToolRuntime::execute`]; scope-filtered by the caller. A listener decides by what it returns: `next` gives
-/// the decision of the rest, which is to allow. It cannot change the call, and may add to its
-/// [`RunContext`](crate::RunContext). What the outermost listener
+/// the decision of the rest, which is to allow. It cannot change the call, may add to its
+/// [`RunContext`](crate::RunContext), and may have it judged anew with other arguments
+/// ([`PreDecision::Replace`]), in a dispatch of its own, at most 8 times a call. What the outermost listener
 /// returns counts: once that is a denial, guards are not asked and the body does not run. Only guards cannot be overruled. A panic fails the
 /// call, and [`POST_EXECUTE`] is skipped. Cancellation is not watched here; a listener that waits for long watches
 /// [`ToolCall::cancellation`].

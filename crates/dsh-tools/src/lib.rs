@@ -6,8 +6,9 @@
 //! **Architecture Invariant:** there is no second way to a tool's body. Single calls, batches and nested calls go through
 //! the same three phases of `pipeline`, so a guard that refuses a call refuses it everywhere.
 //!
-//! **Architecture Invariant:** a call cannot be changed on its way. Its name, arguments and scope are what the caller
-//! gave; policies and guards can only end it.
+//! **Architecture Invariant:** a call cannot be changed behind anybody's back. Its name and scope are what the caller gave. A
+//! policy may give it other arguments before guards are asked, and then all is judged from the beginning with them: who
+//! allowed the old ones has allowed nothing.
 
 mod keys;
 
@@ -95,8 +96,8 @@ pub use settled::Settled;
 pub use tool_types::{ToolArguments, ToolValue};
 pub use typed::{ToolBuilder, TypedTool, tool};
 pub use views::{
-    CallView, FileDiff, Found, FoundFile, FoundLine, Location, ReadLine, ResultView, TerminalEnd, ViewKind,
-    Web, WebSource,
+    CallView, FileDiff, Found, FoundFile, FoundLine, Location, LoggedResult, ReadLine, ResultView,
+    TerminalEnd, ViewKind, Web, WebSource, title,
 };
 pub use workspace::{OutsideWorkspace, RelativeWorkspace, Workspace, WorkspacePath};
 

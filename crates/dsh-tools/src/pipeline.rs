@@ -9,7 +9,7 @@
 
 use std::sync::Arc;
 
-use cordis::{Context, ListenerPanic};
+use cordis::{Context, ListenerPanic, chain};
 
 use crate::approval::{self, Answer};
 use crate::call::{CallRequest, Parent, ToolCall};
@@ -29,6 +29,9 @@ use crate::settled::Settled;
 
 /// How deep calls may be nested: each level is polled inside of the one above.
 const MAX_NESTING: u32 = 16;
+
+/// How often policies may replace the arguments of one call: two that undo each other's work would never come to an end.
+const MAX_REPLACEMENTS: u32 = 8;
 
 /// Executes one call.
 pub(crate) async fn execute(
@@ -75,7 +78,7 @@ pub(crate) async fn prepare(
 ) -> Station {
     let registry = &shared.registry;
     let tool = registry.visible(request.name(), request.scope_key());
-    let (call, read) = ToolCall::new(request, parent, shared.config.max_partial_output_bytes);
+    let (mut call, read) = ToolCall::new(request, parent, shared.config.max_partial_output_bytes);
     let collapsed = tool.is_some() && normalize::is_collapsed(registry, &call);
     let cancelled = call.is_cancelled_by_caller();
     let finalizer = tool.clone().filter(|tool| tool.finalizes && (!collapsed || cancelled));
@@ -86,34 +89,55 @@ pub(crate) async fn prepare(
         Ok(()) if call.parent_is_over() => Next::Finish(ToolOutcome::aborted_before_dispatch()),
         Ok(()) if cancelled => Next::Finish(ToolOutcome::aborted_before_dispatch()),
         Ok(()) if collapsed => Next::Finish(only_by_program(call.name())),
-        Ok(()) => judge(shared, ctx, &call, tool.as_ref())
+        Ok(()) => judge(shared, ctx, &mut call, tool.as_ref())
             .await
             .unwrap_or_else(|broken| Next::Finish(broken.into())),
     };
     Station { call, finalizer, next }
 }
 
-/// Policies, approval and guards, in this order.
+const REPLACED_BY_THE_SAME: &str = "a policy gave the arguments that the call has already; it has to let the policies behind it \
+    decide instead";
+
+/// Policies, approval and guards, in this order. Arguments that a policy replaces are judged from the beginning.
 async fn judge(
     shared: &Arc<Shared>,
     ctx: &Context,
-    call: &ToolCall,
+    call: &mut ToolCall,
     tool: Option<&Arc<RegisteredTool>>,
 ) -> Result<Next, Broken> {
-    let mut approved = None;
-    // Listeners get a view: whatever they do to it, guards and body see the call as it came.
-    let mut view = call.share();
     let review = |outcome| Ok(Next::Review(outcome));
-    match ctx.waterfall(PRE_EXECUTE, &mut view, &(), allow).await? {
-        PreDecision::Allow => {}
-        PreDecision::Deny { reason } => return review(ToolOutcome::denied(reason)),
-        PreDecision::Ask { reason } => match approval::ask(ctx, call, reason).await? {
-            // The yes was for the tool of that moment, not for whatever takes its name meanwhile.
-            Answer::Allowed => approved = Some(tool.cloned()),
-            Answer::Denied(reason) => return review(ToolOutcome::denied(reason)),
-            Answer::Aborted => return review(ToolOutcome::aborted_before_dispatch()),
-        },
+    let mut approved = None;
+    loop {
+        // Listeners get a view: whatever they do to it, guards and body see the call as it is here.
+        let mut view = call.share();
+        match ctx.waterfall(PRE_EXECUTE, &mut view, &(), allow).await? {
+            PreDecision::Allow => break,
+            PreDecision::Deny { reason } => return review(ToolOutcome::denied(reason)),
+            PreDecision::Ask { reason } => match approval::ask(ctx, call, reason).await? {
+                // The yes was for the tool of that moment, not for whatever takes its name meanwhile.
+                Answer::Allowed => {
+                    approved = Some(tool.cloned());
+                    break;
+                }
+                Answer::Denied(reason) => return review(ToolOutcome::denied(reason)),
+                Answer::Aborted => return review(ToolOutcome::aborted_before_dispatch()),
+            },
+            PreDecision::Replace { arguments } => match call.replaced(arguments) {
+                // Those behind the listener have not seen the call, and would not the next time.
+                Ok(None) => return review(ToolOutcome::failed(REPLACED_BY_THE_SAME)),
+                Ok(Some(replaced)) if replaced.replacements() <= MAX_REPLACEMENTS => *call = replaced,
+                Ok(Some(_)) => return review(replaced_too_often(call.name())),
+                Err(lossy) => {
+                    return review(ToolOutcome::failed(format!("a policy gave bad arguments: {lossy}")));
+                }
+            },
+        }
+        if call.is_cancelled_by_caller() {
+            return review(ToolOutcome::aborted_before_dispatch());
+        }
     }
+    let call = &*call;
     let guards = match shared.registry.judge(call) {
         Ok(guards) => guards,
         Err(Refusal::Broken(failure)) => return Err(failure.into()),
@@ -278,6 +302,13 @@ fn too_nested(name: &str) -> ToolOutcome {
     ))
 }
 
+fn replaced_too_often(name: &str) -> ToolOutcome {
+    ToolOutcome::failed(format!(
+        "the arguments of tool \"{name}\" were replaced {MAX_REPLACEMENTS} times and policies would replace them again: \
+         there are policies that do not agree, and the call was not executed"
+    ))
+}
+
 fn only_by_program(name: &str) -> ToolOutcome {
     let message = format!(
         "unknown tool \"{name}\": `{RUN_CODE}` is the only tool that can be called directly; \
@@ -303,7 +334,7 @@ impl From<Broken> for ToolOutcome {
     fn from(broken: Broken) -> Self {
         match broken {
             Broken::Output(error) => error.into(),
-            other => Self::failed(crate::error::with_causes(&other)),
+            other => Self::failed(chain(&other)),
         }
     }
 }

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cordis::{Lent, Refused};
-use dsh_llm::{ContentBlock, ToolSchema};
+use dsh_llm::ToolSchema;
 use serde_json::Value;
 
 use crate::bodies::Bodies;
 use crate::code::ToolCode;
 use crate::schema::{self, Schema};
-use crate::views::{CallView, ResultView};
+use crate::views::{CallView, LoggedResult, ResultView};
 
 /// A tool that is offered. It stays readable when its plugin is gone; its code does not run any more then.
 pub struct RegisteredTool {
@@ -109,16 +109,11 @@ impl RegisteredTool {
     /// How a user interface may show a result; none where the tool says nothing, does not take the arguments, breaks, or
     /// is gone.
     #[must_use]
-    pub fn present_result(
-        &self,
-        arguments: &Value,
-        content: &[ContentBlock],
-        meta: Option<&Value>,
-    ) -> Option<ResultView> {
+    pub fn present_result(&self, arguments: &Value, result: LoggedResult<'_>) -> Option<ResultView> {
         if !self.takes(arguments) {
             return None;
         }
-        self.code.call(|code| code.present_result.as_ref()?(arguments, content, meta)).ok().flatten()
+        self.code.call(|code| code.present_result.as_ref()?(arguments, result)).ok().flatten()
     }
 
     /// What the arguments violate, where the tool has them checked.

@@ -21,7 +21,7 @@ use crate::outcome::ToolOutcome;
 use crate::run::ToolRun;
 use crate::schema::{Deep, Schema};
 use crate::tool_types::{ToolArguments, ToolValue};
-use crate::views::{CallView, ResultView};
+use crate::views::{CallView, LoggedResult, ResultView};
 
 /// Begins a tool whose arguments are a Rust type: its fields are the parameters, their doc comments the descriptions.
 ///
@@ -257,11 +257,11 @@ where
     /// How a user interface may show a result; no view for arguments that cannot be read.
     pub fn present_result(
         self,
-        present: impl Fn(&A, &[ContentBlock], Option<&Value>) -> ResultView + Send + Sync + 'static,
+        present: impl Fn(&A, LoggedResult<'_>) -> ResultView + Send + Sync + 'static,
     ) -> Self {
         self.map(|definition| {
-            definition.present_result(move |arguments, content, meta| {
-                Some(present(&read_arguments(arguments).ok()?, content, meta))
+            definition.present_result(move |arguments, result| {
+                Some(present(&read_arguments(arguments).ok()?, result))
             })
         })
     }

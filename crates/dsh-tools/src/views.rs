@@ -2,9 +2,14 @@
 //!
 //! Views are made anew of what a log keeps and are written for others; nothing reads them back.
 
+use std::borrow::Cow;
+
 use dsh_llm::ContentBlock;
 use serde::Serialize;
 use serde_json::Value;
+
+/// How many characters of a text its title has at most, besides an ellipsis.
+const TITLE_CHARS: usize = 200;
 
 /// What kind of work a call is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
@@ -95,6 +100,17 @@ pub enum CallView {
         #[serde(skip_serializing_if = "Vec::is_empty")]
         locations: Vec<Location>,
     },
+}
+
+/// A result as a log keeps it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LoggedResult<'a> {
+    /// What the model read.
+    pub content: &'a [ContentBlock],
+    /// Whether the model was told that the call failed.
+    pub is_error: bool,
+    /// Facts for a user interface.
+    pub meta: Option<&'a Value>,
 }
 
 /// How a result may be shown.
@@ -250,4 +266,13 @@ pub struct WebSource {
     /// When it was published, as the page says.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub published_at: Option<String>,
+}
+
+/// A text as the title of something: of a long one the first 200 characters and an ellipsis.
+#[must_use]
+pub fn title(text: &str) -> Cow<'_, str> {
+    match text.char_indices().nth(TITLE_CHARS) {
+        Some((cut, _)) => Cow::Owned(format!("{}…", &text[..cut])),
+        None => Cow::Borrowed(text),
+    }
 }

@@ -111,6 +111,19 @@ fn value() -> BoxedStrategy<Value> {
         .boxed()
 }
 
+// spec: cases/T3
+#[test]
+fn both_shortest_texts_of_a_float_between_two_decimals_are_kept() {
+    for text in ["[1956412737232873.2]", "[1956412737232873.3]", "[-1956412737232873.2]"] {
+        let read = parse_arguments(text).unwrap();
+        assert!(is_lossless(&read), "{text}");
+        assert_eq!(read.to_string(), text);
+    }
+    for text in ["[1956412737232873.1]", "[1956412737232873.4]"] {
+        assert!(parse_arguments(text).is_err(), "{text}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 

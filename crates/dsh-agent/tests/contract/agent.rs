@@ -1,7 +1,9 @@
 //! Identity and messages.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
+use cordis::State;
 use cordis::testing::TestApp;
 use dsh_agent::testing::{Sent, agent};
 use dsh_agent::{AgentId, InboxError, Target, Wakeup};
@@ -30,6 +32,23 @@ async fn agents_are_equal_only_as_instances() {
     assert_eq!(one, one.clone());
     assert_ne!(one, other);
     assert_ne!(one.scope(), other.scope());
+}
+
+#[tokio::test]
+async fn an_agent_that_is_held_weakly_ends_with_its_last_clone_and_stays_one_instance() {
+    let app = TestApp::new();
+    let session = Session::detached("s-1");
+    let (one, _) = agent(&app, session.clone()).unwrap();
+    let weak = one.downgrade();
+    assert_eq!(weak.upgrade().as_ref(), Some(&one));
+    let fiber = one.context().fiber();
+    drop(one);
+    assert_eq!(weak.upgrade(), None);
+    app.quiet().await;
+    assert_eq!(fiber.state(), State::Disposed);
+    let (other, _) = agent(&app, session).unwrap();
+    let instances = HashSet::from([weak.clone(), other.downgrade(), weak]);
+    assert_eq!(instances.len(), 2);
 }
 
 #[tokio::test]

@@ -6,7 +6,8 @@ use cordis::Event;
 use cordis::testing::TestApp;
 use dsh_agent::testing::agent;
 use dsh_agent::{
-    AGENTS, Agent, AgentStatus, CREATED, DISPOSED, PRE_STEP, PreStep, PreStepDecision, STATUS, StatusChange,
+    AGENTS, Agent, AgentStatus, CREATED, DISPOSED, PRE_STEP, PreStep, PreStepDecision, SESSION_START, STATUS,
+    SessionSource, SessionStart, StatusChange, TURN_STOPPING, TurnStopping,
 };
 use dsh_session::Session;
 use tokio_util::sync::CancellationToken;
@@ -21,6 +22,14 @@ fn listen(heard: &Heard, agent: &Agent) {
     };
     let (created, disposed, status, step) =
         (note("created"), note("disposed"), note("status"), note("pre-step"));
+    let (start, stopping) = (note("session-start"), note("turn-stopping"));
+    ctx.on(SESSION_START).run(move |_| start()).unwrap();
+    ctx.on(TURN_STOPPING)
+        .run_boxed(move |_| {
+            stopping();
+            Box::pin(std::future::ready(Ok(None)))
+        })
+        .unwrap();
     ctx.on(CREATED)
         .run(move |_| {
             created();
@@ -44,6 +53,11 @@ fn the_names_are_the_references() {
         [CREATED.name(), DISPOSED.name(), STATUS.name(), PRE_STEP.name()],
         ["agent/created", "agent/disposed", "agent/status", "agent/pre-step"]
     );
+    assert_eq!([SESSION_START.name(), TURN_STOPPING.name()], ["agent/session-start", "agent/turn-stopping"]);
+    assert_eq!(
+        serde_json::to_value([SessionSource::Startup, SessionSource::Resume]).unwrap(),
+        serde_json::json!([SessionSource::Startup.as_str(), SessionSource::Resume.as_str()])
+    );
 }
 
 #[tokio::test]
@@ -55,6 +69,7 @@ async fn events_of_an_agent_are_heard_by_its_own_listeners_and_not_by_anothers()
     listen(&heard, &ada);
     listen(&heard, &bob);
     app.announce(CREATED, &ada).unwrap();
+    app.emit(SESSION_START, &SessionStart { agent: ada.clone(), source: SessionSource::Startup });
     app.emit(STATUS, &StatusChange { agent: ada.clone(), status: AgentStatus::Running });
     let mut step = PreStep {
         agent: ada.clone(),
@@ -70,9 +85,12 @@ async fn events_of_an_agent_are_heard_by_its_own_listeners_and_not_by_anothers()
         .await
         .unwrap();
     assert_eq!(decision, PreStepDecision::Enter { messages: Vec::new() });
+    let stopping = TurnStopping { agent: ada.clone(), turn: 1, cancellation: CancellationToken::new() };
+    assert!(app.serial(TURN_STOPPING, &stopping).await.unwrap().is_none());
     app.emit(DISPOSED, &ada);
     assert_eq!(
         *heard.lock().unwrap(),
-        ["ada hears created", "ada hears status", "ada hears pre-step", "ada hears disposed"]
+        ["created", "session-start", "status", "pre-step", "turn-stopping", "disposed"]
+            .map(|event| format!("ada hears {event}"))
     );
 }

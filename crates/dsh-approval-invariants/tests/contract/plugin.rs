@@ -130,7 +130,10 @@ async fn the_next_session_of_an_id_starts_anew() {
     let scope = fixture.app.scope().unwrap();
     let options = || CreateSession { id: Some("s-1".to_owned()), ..CreateSession::default() };
     let first = fixture.sessions.get().unwrap().create(scope.context(), options()).unwrap();
-    first.append(turn_start(1)).unwrap();
+    // What is judged is taken when the next one is.
+    for event in [turn_start(1), asked("a")] {
+        first.append(event).unwrap();
+    }
     scope.close().await;
     let second = fixture.sessions.get().unwrap().create(&fixture.app, options()).unwrap();
     assert_eq!(refused(second.append(asked("a"))), Rule::AskedOutsideTurn);

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use cordis::chain;
 use dsh_agent::{Agent, InboxError};
 use dsh_llm::Message;
 use dsh_session::{ErrorInfo, NewEvent, NotLossless, Payload, ToolCall, ToolResult};
 use tracing::warn;
 
 use crate::batch::{BatchError, ModelCall};
-use crate::error::{self, Failure};
+use crate::error::Failure;
 use crate::outcome::ToolOutcome;
 
 /// Where the calls of a step are written.
@@ -60,7 +61,7 @@ impl StepLog<'_> {
         if outcome.take_meta().is_some()
             && let Ok(event) = self.event(call, &outcome)
         {
-            let refused = error::with_causes(&refused);
+            let refused = chain(&refused);
             warn!(
                 "tools: metadata of tool `{tool}` was left out of its result, which no log can hold: {refused}"
             );
@@ -99,7 +100,7 @@ impl StepLog<'_> {
                 Err(BatchError::Context { agent, call, source: Box::new(source) })
             }
             Err(refused) => {
-                let refused = error::with_causes(&refused);
+                let refused = chain(&refused);
                 warn!(
                     "tools: a message that came with the result of tool `{}` was left out: {refused}",
                     call.name

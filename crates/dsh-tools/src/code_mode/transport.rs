@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cordis::{Context, Inactive};
+use cordis::{Context, Inactive, chain};
 use dsh_llm::{ContentBlock, ToolSchema};
 use serde_json::{Map, Value, json};
 
@@ -145,7 +145,7 @@ async fn body(
         let request = CodeRequest::new(program, &cancellation).with(tools)?;
         // A runtime that is gone since is no runtime; one that goes meanwhile ends the run itself.
         let running = runtime.get().map_err(|_| PresentationError::NoRuntime { mode })?.run(request);
-        running.await.map_err(|error| ToolError::new(crate::error::with_causes(&*error)))
+        running.await.map_err(|error| ToolError::new(chain(&*error)))
     });
     match ended.await? {
         CodeOutcome { logs, ended: Ok(None) } => Ok(json!({ "logs": logs })),

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use cordis::Context;
+use cordis::{Context, chain};
 use dsh_llm::ContentBlock;
 use dsh_session::{NewEvent, Payload, Session};
 use tracing::warn;
 
 use crate::call::ToolCall;
-use crate::error::{Failure, with_causes};
+use crate::error::Failure;
 use crate::given::Arguments;
 use crate::keys::CODE_DISPATCH_LOG;
 use crate::nested::payload::{CodeDispatch, CodeDispatchStart};
@@ -78,7 +78,7 @@ impl Record {
             name: name.to_owned(),
             arguments: Arc::clone(arguments.value()),
         };
-        let event = NewEvent::new(&start).map_err(|error| with_causes(&error))?;
+        let event = NewEvent::new(&start).map_err(|error| chain(&error))?;
         Ok(Self(Some(Events { session: Arc::clone(agent.session()), start, event })))
     }
 
@@ -90,7 +90,7 @@ impl Record {
         let record = match self.0 {
             None => None,
             Some(Events { session, start, event }) => {
-                session.append(event).map_err(|error| with_causes(&error))?;
+                session.append(event).map_err(|error| chain(&error))?;
                 Some((session, start))
             }
         };
@@ -138,7 +138,7 @@ impl Opened {
                     Err(reason) => self.warn(&reason),
                 }
             }
-            Err(panic) => self.warn(&with_causes(&panic)),
+            Err(panic) => self.warn(&chain(&panic)),
         }
         // What is left to be logged is logged as it is.
     }
@@ -155,14 +155,14 @@ impl Opened {
         let CodeDispatchStart { root_call_id, parent_call_id, sub_call_id, name, arguments } = start.clone();
         let end =
             CodeDispatch { root_call_id, parent_call_id, sub_call_id, name, arguments, is_error, content };
-        NewEvent::new(&end).map_err(|error| with_causes(&error))
+        NewEvent::new(&end).map_err(|error| chain(&error))
     }
 
     fn append(&self, event: NewEvent) {
         let Some((session, start)) = &self.record else { return };
         if let Err(error) = session.append(event) {
             let (kind, id) = (CodeDispatch::TYPE, &start.sub_call_id);
-            warn!("tools: `{kind}` of nested call `{id}` was not logged: {}", with_causes(&error));
+            warn!("tools: `{kind}` of nested call `{id}` was not logged: {}", chain(&error));
         }
     }
 }

@@ -78,7 +78,9 @@ pub(crate) fn is_exact(text: &str) -> bool {
     let Some(written) = Decimal::of(text) else { return false };
     // 15 digits always survive the way through a float that is not subnormal.
     let safe = written.digits.clone().count() <= 15 && (-290..290).contains(&written.exponent);
-    safe || Decimal::of(&format!("{real:e}")).is_some_and(|kept| written.same(&kept))
+    let keeps = |text: &str| Decimal::of(text).is_some_and(|kept| written.same(&kept));
+    // Of two shortest texts of one float that are equally near, such as `1956412737232873.2` and `….3`, each is kept.
+    safe || keeps(&format!("{real:e}")) || keeps(ryu_js::Buffer::new().format_finite(real))
 }
 
 /// The number as JavaScript writes it, so that `2.50` is `2.5` and `1e21` is `1e+21`.

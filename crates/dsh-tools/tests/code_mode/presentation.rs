@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use dsh_tools::{Config, ConfigError, Mode, RUN_CODE, RegisterError, Restriction, dismantle};
+use dsh_tools::{Config, ConfigError, LoggedResult, Mode, RUN_CODE, RegisterError, Restriction, dismantle};
 use serde_json::{Value, json};
 
 use crate::fixture::{Fixture, named};
@@ -210,5 +210,5 @@ async fn a_program_is_shown_as_a_card_and_its_result_as_it_is() {
     let card = json!({ "card": "generic", "title": "Give one", "kind": "execute", "rawInput": "return 1" });
     assert_eq!(view, card);
     assert_eq!(tool.present_call(&json!({ "code": 1 })), None);
-    assert_eq!(tool.present_result(&arguments, &[], None), None);
+    assert_eq!(tool.present_result(&arguments, LoggedResult::default()), None);
 }

@@ -7,9 +7,9 @@ use dsh_agent::Agent;
 use dsh_agent::testing::agent;
 use dsh_approval::{ApprovalOutcome, ApprovalRequest, REQUEST};
 use dsh_session::{CreateSession, NewEvent, SessionStore, TurnStart};
-use dsh_tools::{CallRequest, PreDecision, ToolOutcome};
+use dsh_tools::{CallRequest, PRE_EXECUTE, PreDecision, ToolCall, ToolOutcome};
 use parking_lot::Mutex;
-use serde_json::json;
+use serde_json::{Map, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::fixture::{Does, Fixture, Probe, around};
@@ -72,6 +72,29 @@ async fn a_yes_lets_the_call_through_and_the_question_says_what_it_is_about() {
     assert_eq!((question.tool_name.as_str(), question.call_id.as_deref()), ("probe", Some("c1")));
     assert_eq!(question.reason.as_deref(), Some("looks odd"));
     assert_eq!(question.arguments.as_deref(), Some(&json!({ "text": "x" })));
+}
+
+#[tokio::test]
+async fn a_question_about_replaced_arguments_says_which_ones_they_are() {
+    let (fixture, probe, agent) = asking(Some("looks odd"), true).await;
+    let replace = around::<ToolCall, PreDecision, _>(|call, next| {
+        let first = call.replacements() == 0;
+        Box::pin(async move {
+            if !first {
+                return next.run(call).await;
+            }
+            PreDecision::Replace { arguments: Map::from_iter([("text".to_owned(), json!("y"))]) }
+        })
+    });
+    fixture.app.on(PRE_EXECUTE).prepend().run_boxed(replace).unwrap();
+    let asked = answering(&fixture, ApprovalOutcome::AllowedOnce, None);
+    assert_eq!(fixture.execute(call(&agent)).await.text(), r#"probe {"text":"y"}"#);
+    let asked = asked.lock();
+    assert_eq!(asked.len(), 1);
+    let told = r#"looks odd (a policy replaced the arguments; they are now {"text":"y"})"#;
+    assert_eq!(asked[0].reason.as_deref(), Some(told));
+    assert_eq!(asked[0].arguments.as_deref(), Some(&json!({ "text": "y" })));
+    assert_eq!(probe.runs(), 1);
 }
 
 // spec: tools/T57, tools/T59, approval-permissions/A20, approval-permissions/A23

@@ -19,6 +19,7 @@ mod panics;
 mod pipeline;
 mod policies;
 mod registry;
+mod replaced;
 mod unload;
 mod values;
 mod workspace;

@@ -151,6 +151,7 @@ impl Gives for PreDecision {
             Self::Allow => "allow",
             Self::Deny { .. } => "deny",
             Self::Ask { .. } => "ask",
+            Self::Replace { .. } => "replace",
         };
         kind.to_owned()
     }

@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dsh_llm::ContentBlock;
-use dsh_tools::{CallView, ResultView, ToolCall, ToolDefinition, ToolOutcome, ViewKind, dismantle};
+use dsh_tools::{
+    CallView, LoggedResult, ResultView, ToolCall, ToolDefinition, ToolOutcome, ViewKind, dismantle,
+};
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 
@@ -41,7 +43,7 @@ fn whole() -> ToolDefinition {
                 locations: vec![],
             })
         })
-        .present_result(|_, content, meta| {
+        .present_result(|_, LoggedResult { content, is_error: _, meta }| {
             Some(ResultView::Terminal { output: Some(format!("{content:?} {meta:?}")), ended: None })
         })
 }
@@ -141,12 +143,14 @@ async fn arguments_that_the_tool_does_not_take_have_no_view_and_run_alone() {
     let tool = registered(&fixture, "whole");
     let right = json!({ "z": "a" });
     assert!(tool.is_parallel(&right));
-    assert!(tool.present_call(&right).is_some() && tool.present_result(&right, &[], None).is_some());
+    assert!(
+        tool.present_call(&right).is_some() && tool.present_result(&right, LoggedResult::default()).is_some()
+    );
     assert!(!tool.is_parallel(&json!({ "z": "b" })), "the tool says no");
     for wrong in [json!({}), json!({ "z": "a", "a": "x" }), json!(null), json!([]), json!("{\"z\":\"a\"}")] {
         assert!(!tool.is_parallel(&wrong), "{wrong}");
         assert_eq!(tool.present_call(&wrong), None, "{wrong}");
-        assert_eq!(tool.present_result(&wrong, &[], None), None, "{wrong}");
+        assert_eq!(tool.present_result(&wrong, LoggedResult::default()), None, "{wrong}");
     }
 }
 
@@ -158,14 +162,14 @@ async fn code_that_breaks_is_no_view_and_no_leave_to_run_beside_others() {
         .run(give_back)
         .parallel_when(|_| panic!("no luck"))
         .present_call(|_| panic!("no luck"))
-        .present_result(|_, _, _| panic!("no luck"));
+        .present_result(|_, _| panic!("no luck"));
     let effect = fixture.tools().register(&fixture.app, broken).unwrap();
     fixture.tools().register(&fixture.app, named("silent")).unwrap();
     let (broken, silent) = (registered(&fixture, "broken"), registered(&fixture, "silent"));
     for tool in [&broken, &silent] {
         assert!(!tool.is_parallel(&json!({})));
         assert_eq!(tool.present_call(&json!({})), None);
-        assert_eq!(tool.present_result(&json!({}), &[], None), None);
+        assert_eq!(tool.present_result(&json!({}), LoggedResult::default()), None);
     }
     assert_eq!(fixture.call("broken", json!({ "a": 1 })).await.value(), Some(&json!({ "a": 1 })));
     effect.dispose().await;
@@ -200,7 +204,8 @@ async fn views_and_their_facts_never_reach_the_model() {
     assert_eq!(outcome.content(), [ContentBlock::text("rendered \"a\"")]);
     assert_eq!(outcome.meta(), Some(&json!({ "meta of": "a" })));
     let tool = registered(&fixture, "whole");
-    let view = tool.present_result(&json!({ "z": "a" }), outcome.content(), outcome.meta());
+    let logged = LoggedResult { content: outcome.content(), is_error: false, meta: outcome.meta() };
+    let view = tool.present_result(&json!({ "z": "a" }), logged);
     let output = format!("{:?} {:?}", outcome.content(), outcome.meta());
     assert_eq!(view, Some(ResultView::Terminal { output: Some(output), ended: None }));
 }

@@ -35,7 +35,7 @@ fn holding(name: &'static str, held: &Arc<()>) -> ToolDefinition {
             let _held = &call;
             None
         })
-        .present_result(move |_, _, _| {
+        .present_result(move |_, _| {
             let _held = &result;
             None
         })

@@ -1,0 +1,9 @@
+//! The contract of the crate, one module per concept.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test ends by panicking")]
+
+mod decode;
+mod matcher;
+mod merge;
+mod point;
+mod record;
