@@ -1,108 +1,108 @@
-//! The tool: what the model may ask for, and what it is told.
+//! The tool: what the model may ask for, and the way of a call.
 
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
-use dsh_tools::{ToolDefinition, ToolError, ToolRun, Workspace, tool};
-use schemars::JsonSchema;
-use serde::Deserialize;
+use cordis::{Context, Handle};
+use dsh_jobs::Jobs;
+use dsh_llm::ContentBlock;
+use dsh_shell::{Shell, ShellEnv, ShellRequest};
+use dsh_tools::{
+    ErrorInfo, Schema, SchemaError, ToolDefinition, ToolError, ToolRun, Workspace, read_arguments,
+};
+use serde_json::Value;
 
-use crate::config::Config;
-use crate::process::{self, Leftovers, Limits, Stopped};
-use crate::render;
+use crate::arguments::Arguments;
+use crate::value::BashValue;
+use crate::{background, cards, foreground, render, workdir};
 
 /// The tool's name.
 const NAME: &str = "bash";
-const DESCRIPTION: &str = "Runs a command with `bash -c` in a new shell and gives what it prints. Nothing of the shell \
-                           is kept for the next call. A command that fails says `[exit code: N]`. Of long output the \
-                           middle is left out.";
+const DESCRIPTION: &str = "Runs a command with `bash -c` and gives what it prints. Each call has a new shell: no folder, \
+                           variable or function of an earlier one is there, so say `workdir` instead of `cd`. The command \
+                           reads nothing from a terminal. One that fails says `[exit code: N]` at the end. Of long output \
+                           the middle is left out, and a file that has all of it is named. What a command leaves in the background \
+                           runs on until the session's end. What the host tells commands is in variables that begin with `DSH_`.";
+/// The argument that is only offered where it is of use.
+const RUN_IN_BACKGROUND: &str = "run_in_background";
 
-/// Runs commands with `bash -c`.
+/// Runs commands.
 pub(crate) struct Bash {
-    pub(crate) workspace: Workspace,
-    pub(crate) config: Config,
-    pub(crate) leftovers: Arc<Leftovers>,
+    /// The plugin's.
+    pub(crate) ctx: Context,
+    pub(crate) shell: Handle<dyn Shell>,
+    pub(crate) env: Option<Handle<ShellEnv>>,
+    pub(crate) jobs: Option<Handle<dyn Jobs>>,
+    pub(crate) workspace: Option<Workspace>,
+    pub(crate) background: bool,
 }
 
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-struct Arguments {
-    /// The command line for bash.
-    command: String,
-    /// What it does, in a few words for the user.
-    description: String,
-    /// How many milliseconds it may run.
-    timeout_ms: Option<f64>,
-    /// The folder to run it in: the workspace, or one in it.
-    workdir: Option<String>,
-    /// Not available yet.
-    #[serde(rename = "run_in_background")]
-    run_in_background: Option<bool>,
+/// The tool. Commands change what they work on, so no two of one batch run side by side.
+///
+/// # Errors
+/// A type has no schema.
+pub(crate) fn bash(bash: Bash) -> Result<ToolDefinition, SchemaError> {
+    let parameters = parameters(bash.background)?;
+    let value = Value::clone(Schema::of_written::<BashValue>()?.raw());
+    let bash = Arc::new(bash);
+    let tool = ToolDefinition::raw(NAME, DESCRIPTION, parameters).checked().output(value);
+    Ok(tool
+        .run(move |arguments, run| {
+            let bash = Arc::clone(&bash);
+            async move { Ok(serde_json::to_value(bash.call(&arguments, run).await?)?) }
+        })
+        .render(|_arguments, value| {
+            let value: BashValue = read_arguments(value)?;
+            Ok(vec![ContentBlock::text(render::text(&value))])
+        })
+        .present_call(cards::call)
+        .present_result(cards::result))
 }
 
-/// The tool. Commands change the workspace, so no two of one batch run side by side.
-pub(crate) fn bash(bash: Bash) -> impl Into<ToolDefinition> {
-    tool(NAME, DESCRIPTION).with(bash).run(run)
-}
-
-async fn run(bash: Arc<Bash>, arguments: Arguments, run: ToolRun) -> Result<String, ToolError> {
-    let timeout = bash.check(&arguments)?;
-    let workdir = bash.workdir(arguments.workdir.as_deref())?;
-    let limits =
-        Limits { timeout, grace: bash.config.grace(), max_output_bytes: bash.config.max_output_bytes };
-    let live = |text: String| run.write(text);
-    let finished =
-        process::run(&arguments.command, &workdir, limits, live, run.cancellation(), &bash.leftovers)
-            .await
-            .map_err(|error| ToolError::new(format!("cannot start bash: {error}")))?;
-    match finished.stopped {
-        // In the place of what was told while it ran, where the streams are mixed.
-        Some(Stopped::Cancelled) => Err(ToolError::aborted().with_output(render::streams(&finished))),
-        None | Some(Stopped::TimedOut) => Ok(render::finished(&finished, timeout)),
+fn parameters(background: bool) -> Result<Value, SchemaError> {
+    let mut parameters = Value::clone(Schema::of::<Arguments>()?.raw());
+    if !background && let Some(properties) = parameters.get_mut("properties").and_then(Value::as_object_mut) {
+        properties.shift_remove(RUN_IN_BACKGROUND);
     }
+    Ok(parameters)
 }
 
 impl Bash {
-    /// Gives the time that the command may run.
-    fn check(&self, arguments: &Arguments) -> Result<Duration, ToolError> {
-        if arguments.command.trim().is_empty() {
-            return Err(ToolError::new("invalid command: expected a non-empty string"));
-        }
-        if arguments.description.trim().is_empty() {
-            return Err(ToolError::new("invalid description: expected a non-empty string"));
-        }
-        if arguments.run_in_background == Some(true) {
-            return Err(ToolError::new(
-                "`run_in_background` is not available: run the command in the foreground",
-            ));
-        }
-        let longest = Duration::from_millis(self.config.max_timeout_ms);
-        match arguments.timeout_ms {
-            None => Ok(Duration::from_millis(self.config.timeout_ms).min(longest)),
-            Some(ms) if ms > 0.0 => {
-                Ok(Duration::try_from_secs_f64(ms / 1_000.0).map_or(longest, |timeout| timeout.min(longest)))
-            }
-            Some(ms) => {
-                Err(ToolError::new(format!("invalid timeoutMs: expected a positive number, got {ms}")))
-            }
+    /// Arguments, folder and environment are looked at before anything runs.
+    async fn call(&self, arguments: &Value, run: ToolRun) -> Result<BashValue, ToolError> {
+        let arguments: Arguments = read_arguments(arguments).map_err(|violation| {
+            ToolError::new(format!("invalid arguments: {violation}")).coded(ErrorInfo::INVALID_ARGS)
+        })?;
+        let timeout = arguments.check()?;
+        let jobs = match arguments.is_background() {
+            true => Some(self.jobs()?),
+            false => None,
+        };
+        let workdir = workdir::workdir(self.workspace.as_ref(), run.agent(), arguments.workdir.as_deref())?;
+        let managed_env = match &self.env {
+            Some(env) => env.get()?.for_agent(run.agent())?,
+            None => Default::default(),
+        };
+        let request = ShellRequest { workdir, timeout, managed_env, ..ShellRequest::new(arguments.command) };
+        match jobs {
+            None => foreground::run(&self.shell, request, run).await,
+            Some(_) if run.is_cancelled() => Err(ToolError::aborted()),
+            Some(jobs) => background::start(&self.ctx, jobs, &self.shell, request, &run).await,
         }
     }
 
-    /// The folder to run in, which must be in the workspace wherever links lead.
-    fn workdir(&self, given: Option<&str>) -> Result<PathBuf, ToolError> {
-        let path =
-            self.workspace.locate(given.unwrap_or(".")).map_err(|error| ToolError::new(error.to_string()))?;
-        let shown = path.shown.display();
-        let cannot = |error: std::io::Error| ToolError::new(format!("cannot run in \"{shown}\": {error}"));
-        let real = path.real.canonicalize().map_err(cannot)?;
-        let root = self.workspace.root().canonicalize().map_err(cannot)?;
-        if !real.starts_with(&root) {
-            return Err(ToolError::new(format!("cannot run in \"{shown}\": it leads out of the workspace")));
+    /// Where commands run in the background.
+    fn jobs(&self) -> Result<&Handle<dyn Jobs>, ToolError> {
+        if !self.background {
+            return Err(ToolError::new(
+                "`run_in_background` is switched off here (`enableRunInBackground: false`): run the command in the foreground",
+            ));
         }
-        if !real.is_dir() {
-            return Err(ToolError::new(format!("cannot run in \"{shown}\": not a folder")));
-        }
-        Ok(real)
+        self.jobs.as_ref().ok_or_else(|| {
+            ToolError::new(
+                "background jobs are unavailable: run the command in the foreground, or have the host load the plugins \
+                 `jobs-local` (`@deepseek-ai/dsh-jobs`, crate `dsh-jobs-local`) and `tool-jobs` \
+                 (`@deepseek-ai/dsh-tool-jobs`, crate `dsh-tool-jobs`)",
+            )
+        })
     }
 }
