@@ -1,5 +1,6 @@
 //! The command line.
 
+mod hooks;
 mod tools;
 
 use std::ffi::OsString;
@@ -7,8 +8,10 @@ use std::path::PathBuf;
 
 use clap::{Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
+pub(crate) use hooks::{HooksArgs, HooksCheckArgs, HooksCommand, HooksRunArgs, WrittenFor};
 pub(crate) use tools::{Approve, ToolsArgs, ToolsCallArgs, ToolsCommand, ToolsLsArgs};
 
+use hooks::{HOOKS_EXAMPLES, HOOKS_EXIT_CODES};
 use tools::{TOOLS_EXAMPLES, TOOLS_EXIT_CODES};
 
 const EXIT_CODES: &str = "\
@@ -27,6 +30,7 @@ Examples:
   dsh session ls
   dsh session check ~/.dsh/sessions
   dsh tools ls
+  dsh hooks check
   dsh plugins --json";
 
 const REPLAY_EXAMPLES: &str = "\
@@ -145,6 +149,9 @@ pub(crate) enum Command {
     /// List the tools of an agent, and call one.
     #[command(after_help = format!("{TOOLS_EXAMPLES}\n\n{TOOLS_EXIT_CODES}"))]
     Tools(ToolsArgs),
+    /// Check the hooks of a settings file, and try them.
+    #[command(after_help = format!("{HOOKS_EXAMPLES}\n\n{HOOKS_EXIT_CODES}"))]
+    Hooks(HooksArgs),
     /// List the plugins that are compiled in.
     #[command(after_help = format!("{PLUGINS_EXAMPLES}\n\n{EXIT_CODES}"))]
     Plugins(PluginsArgs),

@@ -1,12 +1,14 @@
 //! `dsh`: runs what the logs of agents hold, and later agents, on a plugin host.
 //!
-//! Read `cli`, then `replay`, `session`, `tools` or `plugins`.
+//! Read `cli`, then `replay`, `session`, `tools`, `hooks` or `plugins`.
 
 mod app;
 mod cli;
 mod deny;
 mod exit;
+mod hooks;
 mod interruption;
+mod nearest;
 mod paint;
 mod plugins;
 mod replay;
@@ -14,6 +16,7 @@ mod session;
 mod tools;
 mod visible;
 mod width;
+mod workbench;
 
 use std::io;
 use std::process::ExitCode;
@@ -29,6 +32,7 @@ fn main() -> ExitCode {
         Command::Replay(args) => replay::replay(&args, cli.color),
         Command::Session(args) => session::session(&args, cli.color),
         Command::Tools(args) => tools::tools(&args, cli.color),
+        Command::Hooks(args) => hooks::hooks(&args, cli.color),
         Command::Plugins(args) => plugins::list(&args, cli.color),
     };
     done.unwrap_or_else(|failure| failure.report()).into()

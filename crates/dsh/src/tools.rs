@@ -3,11 +3,11 @@
 //! Read `host` with `agent` (what both commands run on), then `list`, or `call` with `stations` (what is listened to),
 //! `trace` (how it is told) and `approve`.
 
-mod agent;
+pub(crate) mod agent;
 mod approve;
-mod call;
-mod given;
-mod host;
+pub(crate) mod call;
+pub(crate) mod given;
+pub(crate) mod host;
 mod list;
 mod stations;
 mod trace;

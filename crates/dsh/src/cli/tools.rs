@@ -118,6 +118,6 @@ pub(crate) enum Approve {
     No,
 }
 
-fn milliseconds(text: &str) -> Result<NonZeroU64, &'static str> {
+pub(super) fn milliseconds(text: &str) -> Result<NonZeroU64, &'static str> {
     text.parse().map_err(|_| "milliseconds, at least 1")
 }

@@ -1,6 +1,6 @@
 //! The app that a replay runs on: the tools, one agent's scope, and the guard if there is one.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::Context as _;
 use cordis::{App, Disposed, Fiber, Handle, Scope};
@@ -12,6 +12,7 @@ use crate::deny;
 use crate::exit::say;
 use crate::replay::plan::PlannedCall;
 use crate::replay::report::Unloaded;
+use crate::workbench::Workbench;
 
 /// A running app with one agent.
 pub(crate) struct Host {
@@ -22,20 +23,11 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    /// Mounts the tools on `workspace`, which the agent knows as `shown_as`, and for that agent alone a guard that
-    /// refuses the tools named in `denied`.
-    pub(crate) async fn start(
-        workspace: &Path,
-        shown_as: Option<PathBuf>,
-        denied: &[String],
-    ) -> anyhow::Result<Self> {
+    /// Mounts the tools, and for the agent alone a guard that refuses those named in `denied`.
+    pub(crate) async fn start(workbench: Workbench<'_>, denied: &[String]) -> anyhow::Result<Self> {
         let app = App::new()?;
-        let bash =
-            dsh_tool_bash::Config { shown_as: shown_as.clone(), ..dsh_tool_bash::Config::new(workspace) };
-        let fs = dsh_tool_fs::Config { shown_as, ..dsh_tool_fs::Config::new(workspace) };
         mount(&app, dsh_tools::plugin(), dsh_tools::Config::default()).await?;
-        mount(&app, dsh_tool_bash::plugin(), bash).await?;
-        mount(&app, dsh_tool_fs::plugin(), fs).await?;
+        workbench.mount(&app).await?;
         let agent = app.scope()?;
         let guard = match denied {
             [] => None,
@@ -49,7 +41,7 @@ impl Host {
 
     /// The names of the tools that a replay has.
     pub(crate) async fn offered() -> anyhow::Result<Vec<String>> {
-        let host = Self::start(Path::new("/"), None, &[]).await?;
+        let host = Self::start(Workbench::new(Path::new("/")), &[]).await?;
         let tools = host.tools.get()?.list(Some(host.agent.key()));
         let names = tools.iter().map(|tool| tool.name().to_owned()).collect();
         host.stop().await;

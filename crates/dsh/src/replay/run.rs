@@ -22,6 +22,7 @@ use crate::replay::plan::{Plan, PlannedCall};
 use crate::replay::report::{Done, Report};
 use crate::replay::summary::Summary;
 use crate::visible::visible;
+use crate::workbench::Workbench;
 
 /// How many of the things that a copy left out are named.
 const NAMED: usize = 5;
@@ -47,7 +48,7 @@ pub(crate) fn run(
                     false => Failure::bad_input(error),
                 })?;
             }
-            in_folder(args, plan, folder.workspace(), asked, report).await
+            in_folder(args, plan, &folder, asked, report).await
         };
         tokio::select! {
             biased;
@@ -120,12 +121,17 @@ fn notice(what: &str, paths: &[PathBuf]) {
 async fn in_folder(
     args: &ReplayArgs,
     plan: &Plan,
-    workspace: &Path,
+    folder: &Folder,
     interrupted: &CancellationToken,
     report: &mut Report,
 ) -> Result<Exit, Failure> {
-    let shown_as = plan.cwd.as_ref().map(PathBuf::from).filter(|cwd| cwd.is_absolute());
-    let mut host = Host::start(workspace, shown_as, &args.deny).await?;
+    let workbench = Workbench {
+        workspace: folder.workspace(),
+        shown_as: plan.cwd.as_ref().map(PathBuf::from).filter(|cwd| cwd.is_absolute()),
+        // Removed with the folder, also when nothing is waited for any more.
+        spill_root: Some(folder.outer().to_owned()),
+    };
+    let mut host = Host::start(workbench, &args.deny).await?;
     let ended = calls(args, plan, &mut host, interrupted, report).await;
     end_of(host.stop(), interrupted).await;
     ended

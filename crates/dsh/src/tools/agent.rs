@@ -1,10 +1,11 @@
 //! An agent without a loop: a session in memory, a scope, one turn, and an inbox that nobody empties.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::Arc;
 
 use cordis::Context;
-use dsh_agent::{Agent, AgentOptions, AgentParts, Inbox, InboxError, Target, Wakeup};
+use dsh_agent::{Agent, AgentId, AgentOptions, AgentParts, AgentRegistry, Inbox, InboxError, Target, Wakeup};
 use dsh_llm::{Message, Role};
 use dsh_session::{
     CreateSession, InboxSpliced, NewEvent, Session, SessionStore, TurnEnd, TurnEndReason, TurnStart,
@@ -14,15 +15,58 @@ use parking_lot::Mutex;
 /// The agent's only turn.
 const TURN: u64 = 1;
 
-/// Makes an agent whose turn has begun. It ends with the context.
-pub(crate) fn agent(ctx: &Context, sessions: &SessionStore, name: &str) -> anyhow::Result<(Agent, Turn)> {
+/// Makes an agent whose turn has begun, in a folder if it has one. It ends with the context.
+pub(crate) fn agent(
+    ctx: &Context,
+    sessions: &SessionStore,
+    name: &str,
+    folder: Option<&Path>,
+) -> anyhow::Result<(Agent, Turn)> {
     let scope = ctx.scope()?;
-    let options = CreateSession { id: Some(name.to_owned()), ..CreateSession::default() };
+    let cwd = folder.map(|folder| folder.to_string_lossy().into_owned());
+    let options = CreateSession { id: Some(name.to_owned()), cwd, ..CreateSession::default() };
     let session = sessions.create(scope.context(), options)?;
     session.append(NewEvent::new(&TurnStart { turn: TURN })?)?;
     let inbox = Arc::new(LoggedInbox { session: Arc::clone(&session), waiting: Mutex::default() });
     let turn = Turn { inbox: Arc::clone(&inbox) };
     Ok((Agent::new(AgentParts { session, scope, inbox, options: AgentOptions::default() }), turn))
+}
+
+/// The registry of one agent, and of those that come to work for it.
+pub(crate) struct OneAgent {
+    agent: Agent,
+    children: Mutex<Vec<Agent>>,
+}
+
+impl OneAgent {
+    pub(crate) fn new(agent: &Agent) -> Self {
+        Self { agent: agent.clone(), children: Mutex::default() }
+    }
+
+    /// From here on this one works for the agent.
+    pub(crate) fn add_child(&self, child: &Agent) {
+        self.children.lock().push(child.clone());
+    }
+}
+
+impl AgentRegistry for OneAgent {
+    fn get(&self, id: &AgentId) -> Option<Agent> {
+        self.list().into_iter().find(|agent| agent.id() == id)
+    }
+
+    fn list(&self) -> Vec<Agent> {
+        let mut agents = vec![self.agent.clone()];
+        agents.extend(self.children.lock().iter().cloned());
+        agents
+    }
+
+    fn roots(&self) -> Vec<Agent> {
+        vec![self.agent.clone()]
+    }
+
+    fn is_owned_by(&self, id: &AgentId, owner: &AgentId) -> bool {
+        self.agent.id() == owner && self.children.lock().iter().any(|child| child.id() == id)
+    }
 }
 
 /// The agent's turn, as long as it goes on.
@@ -120,7 +164,7 @@ mod tests {
         mount(app, dsh_session::plugin(), ()).await.unwrap();
         let sessions = app.get(SESSIONS).unwrap();
         let sessions = sessions.get().unwrap();
-        agent(app, &sessions, "a").unwrap()
+        agent(app, &sessions, "a", None).unwrap()
     }
 
     fn kinds(agent: &Agent) -> Vec<String> {

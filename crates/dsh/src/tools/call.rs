@@ -29,7 +29,7 @@ const CALL: &str = "call-1";
 
 pub(crate) fn call(args: &ToolsCallArgs, color: ColorChoice) -> Result<Exit, Failure> {
     check_agent(&args.agent)?;
-    let arguments = given::arguments(args.arguments.as_deref())?;
+    let arguments = given::arguments(args.arguments.as_deref(), "the arguments")?;
     let workspace = workspace(args.workspace.as_deref()).map_err(Failure::bad_input)?;
     if is_swallowed() {
         say("standard output is closed, or takes what nobody reads: only the exit code tells of the call");
@@ -99,7 +99,7 @@ async fn made(
     Ok(if outcome.is_error() { Exit::Failed } else { Exit::Fine })
 }
 
-fn workspace(given: Option<&Path>) -> anyhow::Result<PathBuf> {
+pub(crate) fn workspace(given: Option<&Path>) -> anyhow::Result<PathBuf> {
     let folder = given.unwrap_or(Path::new("."));
     let shown = folder.display();
     let real = folder.canonicalize().with_context(|| format!("cannot work in the folder {shown}"))?;

@@ -14,11 +14,11 @@ use crate::visible::visible;
 /// How much of a line is shown before and behind the place where it is wrong.
 const AROUND: usize = 40;
 
-/// Reads them, from standard input where they are `-`. Nothing means `{}`.
-pub(crate) fn arguments(given: Option<&str>) -> Result<Value, Failure> {
+/// Reads them, from standard input where they are `-`. Nothing means `{}`. In errors they are called `name`.
+pub(crate) fn arguments(given: Option<&str>, name: &str) -> Result<Value, Failure> {
     let (text, from) = match given {
         Some("-") => (standard_input().map_err(Failure::bad_input)?, "standard input"),
-        given => (given.unwrap_or_default().to_owned(), "the arguments"),
+        given => (given.unwrap_or_default().to_owned(), name),
     };
     parse_arguments(&text).map_err(|error| {
         let place = place(&text).unwrap_or_default();
@@ -37,7 +37,7 @@ fn standard_input() -> anyhow::Result<String> {
 }
 
 /// The place where the text stops being JSON, with a mark below; none where it is JSON.
-fn place(text: &str) -> Option<String> {
+pub(crate) fn place(text: &str) -> Option<String> {
     let error = serde_json::from_str::<IgnoredAny>(text).err()?;
     let line = text.split('\n').nth(error.line().checked_sub(1)?)?;
     // Columns count bytes.

@@ -2,21 +2,25 @@
 
 use std::num::NonZeroU64;
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::Context as _;
 use cordis::{App, Disposed, Handle};
-use dsh_agent::Agent;
+use dsh_agent::{AGENTS, Agent, AgentRegistry};
 use dsh_session::SESSIONS;
 use dsh_tools::{TOOLS, ToolRuntime};
+use tokio_util::sync::CancellationToken;
 
-use crate::app::mount;
+use crate::app::{end_of, mount};
 use crate::deny;
-use crate::tools::agent::{self, Turn};
+use crate::tools::agent::{self, OneAgent, Turn};
+use crate::workbench::Workbench;
 
 /// A running app with one agent.
 pub(crate) struct Host {
     pub(crate) app: App,
     pub(crate) agent: Agent,
+    pub(crate) agents: Arc<OneAgent>,
     pub(crate) turn: Turn,
     pub(crate) tools: Handle<ToolRuntime>,
 }
@@ -24,24 +28,31 @@ pub(crate) struct Host {
 impl Host {
     /// The services and an agent of this name, with no tools yet.
     pub(crate) async fn start(agent: &str) -> anyhow::Result<Self> {
+        Self::start_in(agent, None).await
+    }
+
+    /// The same; the agent works in a folder, if one is given.
+    pub(crate) async fn start_in(agent: &str, folder: Option<&Path>) -> anyhow::Result<Self> {
         let app = App::new()?;
         mount(&app, dsh_session::plugin(), ()).await?;
         mount(&app, dsh_approval::plugin(), dsh_approval::Config::default()).await?;
         mount(&app, dsh_tools::plugin(), dsh_tools::Config::default()).await?;
         let tools = app.get(TOOLS).context("no plugin provides the tools")?;
         let sessions = app.get(SESSIONS).context("no plugin provides the sessions")?;
-        let (agent, turn) = agent::agent(&app, &*sessions.get()?, agent)?;
-        Ok(Self { app, agent, turn, tools })
+        let (agent, turn) = agent::agent(&app, &*sessions.get()?, agent, folder)?;
+        let agents = Arc::new(OneAgent::new(&agent));
+        let registry: Arc<dyn AgentRegistry> = agents.clone();
+        app.provide(AGENTS, registry)?;
+        Ok(Self { app, agent, agents, turn, tools })
     }
 
-    /// Mounts the tools that work in `workspace`, an absolute path.
+    /// Mounts the tools that work in `workspace`, an absolute path, and the policy that keeps to their own timeouts.
     pub(crate) async fn offer(&self, workspace: &Path) -> anyhow::Result<()> {
-        mount(&self.app, dsh_tool_bash::plugin(), dsh_tool_bash::Config::new(workspace)).await?;
-        mount(&self.app, dsh_tool_fs::plugin(), dsh_tool_fs::Config::new(workspace)).await?;
-        Ok(())
+        mount(&self.app, dsh_timeout_policy::plugin(), dsh_timeout_policy::Config::default()).await?;
+        Workbench::new(workspace).mount(&self.app).await
     }
 
-    /// Mounts the policy that ends calls by a deadline.
+    /// Gives a deadline to the calls of tools that have none of their own.
     pub(crate) async fn limit(&self, timeout_ms: NonZeroU64) -> anyhow::Result<()> {
         let config = dsh_timeout_policy::Config { default_timeout_ms: Some(timeout_ms) };
         mount(&self.app, dsh_timeout_policy::plugin(), config).await?;
@@ -60,4 +71,14 @@ impl Host {
         let agent = self.agent.context().fiber().dispose().await;
         vec![agent, self.app.shutdown().await]
     }
+}
+
+/// The names of the tools that every agent can call.
+pub(crate) async fn offered() -> anyhow::Result<Vec<String>> {
+    let host = Host::start("cli").await?;
+    // Nothing is run, so any folder will do.
+    host.offer(Path::new("/")).await?;
+    let names = host.tools.get()?.list(None).iter().map(|tool| tool.name().to_owned()).collect();
+    end_of(host.stop(), &CancellationToken::new()).await;
+    Ok(names)
 }

@@ -78,23 +78,7 @@ fn shown(args: &ToolsLsArgs, color: ColorChoice, host: &Host) -> Result<(), Fail
         note(&mut out, &format!("as {agent} sees them; hidden from it: {hidden}"), terminal)
             .context(UNWRITTEN)?;
     }
-    if let Some(said) = unenforced(&tools) {
-        note(&mut out, &said, terminal).context(UNWRITTEN)?;
-    }
     Ok(())
-}
-
-/// What is said of timeouts that the tools have; none if none has one. Nothing is called here, so nobody is mounted who
-/// enforces them.
-fn unenforced(tools: &[Arc<RegisteredTool>]) -> Option<String> {
-    let limited = tools.iter().filter(|tool| tool.timeout().is_some());
-    let names: Vec<String> = limited.map(|tool| visible(tool.name())).collect();
-    (!names.is_empty()).then(|| {
-        let names = names.join(", ");
-        format!(
-            "nobody enforces the timeout of {names}: the policy `timeout-policy`, which does, is not mounted"
-        )
-    })
 }
 
 /// A sentence below the table.
@@ -191,31 +175,4 @@ fn row(tool: &RegisteredTool) -> [String; 5] {
     let timeout = tool.timeout().map_or_else(|| "-".to_owned(), |timeout| format!("{timeout:?}"));
     let description = tool.schema().description.lines().next().unwrap_or_default().to_owned();
     [tool.name().to_owned(), tool.plugin(), runs, timeout, description]
-}
-
-#[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use dsh_tools::{ToolDefinition, ToolError, ToolRun};
-
-    use super::{Arc, Host, Value, json, unenforced};
-
-    #[tokio::test]
-    async fn a_timeout_that_nobody_enforces_is_told() {
-        let host = Host::start("a").await.unwrap();
-        let tools = host.tools.get().unwrap();
-        let tool = |name: &'static str| {
-            let body = async |_: Arc<Value>, _: ToolRun| Ok::<_, ToolError>(Value::Null);
-            ToolDefinition::raw(name, "Does nothing.", json!({ "type": "object" })).run(body)
-        };
-        tools.register(&host.app, tool("free")).unwrap();
-        assert_eq!(unenforced(&tools.list(None)), None);
-        tools.register(&host.app, tool("slow").timeout(Duration::from_secs(9))).unwrap();
-        let said =
-            "nobody enforces the timeout of slow: the policy `timeout-policy`, which does, is not mounted";
-        assert_eq!(unenforced(&tools.list(None)).as_deref(), Some(said));
-        drop(tools);
-        host.stop().await;
-    }
 }

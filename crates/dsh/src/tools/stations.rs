@@ -176,6 +176,7 @@ async fn pre_execute(
             PreDecision::Allow => (Tone::Good, "allow".into(), None),
             PreDecision::Deny { reason } => (Tone::Bad, "deny".into(), Some(reason)),
             PreDecision::Ask { reason } => (Tone::Plain, "ask".into(), reason.as_deref()),
+            PreDecision::Replace { .. } => (Tone::Plain, "other arguments: asked again".into(), None),
         })
         .await
 }

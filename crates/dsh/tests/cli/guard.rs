@@ -45,7 +45,11 @@ fn a_name_that_no_tool_has_is_refused() {
         assert_eq!((refused.code, refused.stdout.as_str()), (Some(2), ""), "{name:?}");
         let shown = name.replace('\x1b', "\\u{1b}");
         assert!(refused.stderr.contains(&format!("no tool is called `{shown}`")), "{}", refused.stderr);
-        assert!(refused.stderr.contains("there are: bash, read\n"), "{}", refused.stderr);
+        assert!(
+            refused.stderr.contains("there are: bash, job_kill, job_list, job_output, read\n"),
+            "{}",
+            refused.stderr
+        );
         assert_eq!(ran(&fixture, 1), [false]);
         fixture.assert_tidy();
     }

@@ -22,9 +22,15 @@ fn every_plugin_that_is_compiled_in_is_listed() {
             "approval-channel",
             "approval-invariants",
             "approval-terminal",
+            "bash-local",
             "checkpoint-policy",
             "deny-tools",
             "enrichment-policy",
+            "hooks-claude-code",
+            "hooks-codex",
+            "hooks-invariants",
+            "jobs-invariants",
+            "jobs-local",
             "metrics-policy",
             "repeat-tool-reminder",
             "retry-policy",
@@ -35,11 +41,14 @@ fn every_plugin_that_is_compiled_in_is_listed() {
             "session-persistence-sqlite",
             "session-projection",
             "session-title",
+            "shell-env",
+            "subprocess-local",
             "system-prompt",
             "system-prompt-invariants",
             "timeout-policy",
             "tool-bash",
             "tool-fs",
+            "tool-jobs",
             "tools",
             "tools-invariants"
         ]
@@ -61,13 +70,26 @@ fn a_plugin_tells_what_it_needs_provides_and_takes() {
             "approval-channel" => assert_eq!(told(), ("[]", r#"["approvalChannel"]"#)),
             "system-prompt" => assert_eq!(told(), ("[]", r#"["systemPrompt"]"#)),
             "tools" => assert_eq!(told(), ("[]", r#"["tools"]"#)),
+            "subprocess-local" => assert_eq!(told(), ("[]", r#"["subprocess"]"#)),
+            "shell-env" => assert_eq!(told(), ("[]", r#"["shellEnv"]"#)),
+            "jobs-local" => assert_eq!(told(), ("[]", r#"["jobs"]"#)),
+            "bash-local" => {
+                let needs = r#"[{"name":"subprocess","optional":false}]"#;
+                assert_eq!(told(), (needs, r#"["shell"]"#));
+            }
             "approval-terminal" | "enrichment-policy" | "system-prompt-invariants" | "tools-invariants" => {
                 assert_eq!(told(), ("[]", "[]"));
             }
             name => {
-                let sessions =
-                    name.contains("session") || matches!(name, "checkpoint-policy" | "approval-invariants");
-                let needed = if sessions { "sessions" } else { "tools" };
+                let sessions = name.contains("session")
+                    || matches!(name, "checkpoint-policy" | "approval-invariants" | "hooks-invariants");
+                let needed = match name {
+                    "jobs-invariants" => "jobs",
+                    "bash-local" => "subprocess",
+                    "hooks-claude-code" | "hooks-codex" => "shell",
+                    _ if sessions => "sessions",
+                    _ => "tools",
+                };
                 assert_eq!(
                     (&needs[0]["name"], &needs[0]["optional"]),
                     (&needed.into(), &false.into()),
@@ -83,8 +105,8 @@ fn the_table_has_a_row_for_each_plugin() {
     let ran = Fixture::new().run(&["plugins"]);
     let row = ran.stdout.lines().find(|line| line.starts_with("tool-bash ")).unwrap();
     let columns: Vec<&str> = row.split_whitespace().collect();
-    assert_eq!(columns[..3], ["tool-bash", "tools", "-"]);
-    assert!(columns.contains(&"workspace") && columns.contains(&"timeoutMs?"), "{row}");
+    assert_eq!(columns[..6], ["tool-bash", "tools", "shell", "shellEnv?", "jobs?", "-"]);
+    assert!(columns.contains(&"workspace?") && columns.contains(&"enableRunInBackground?"), "{row}");
 }
 
 #[test]
@@ -119,7 +141,7 @@ fn the_list_follows_the_width_of_the_terminal() {
     use unicode_width::UnicodeWidthStr as _;
 
     use crate::terminal::Terminal;
-    for columns in [30, 59, 80, 120] {
+    for columns in [30, 59, 90, 120] {
         let terminal = Terminal { columns, ..Terminal::default() };
         let (code, shown) = terminal.run(&Fixture::new(), &["plugins"]);
         assert_eq!(code, Some(0), "{shown}");
@@ -127,7 +149,7 @@ fn the_list_follows_the_width_of_the_terminal() {
         for line in plain.lines() {
             assert!(line.width() <= usize::from(columns), "{columns}: {line}");
         }
-        assert_eq!(plain.contains("CONFIG"), columns >= 60, "{plain}");
+        assert_eq!(plain.contains("CONFIG"), columns >= 90, "{plain}");
         assert!(plain.contains("tool-bash"), "{plain}");
     }
 }

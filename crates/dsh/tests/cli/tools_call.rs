@@ -132,10 +132,12 @@ fn approval_is_asked_for_at_the_terminal() {
     }
 }
 
+// spec: cases/P4
 #[test]
 fn a_deadline_ends_the_call_and_keeps_what_was_written() {
     let fixture = Fixture::new();
-    let (code, lines) = call(&fixture, &["bash", &bash("echo part; exec sleep 60"), "--timeout", "700"]);
+    let (code, lines) =
+        call(&fixture, &["bash", &bash("echo CRITICAL-PROGRESS; sleep 30"), "--timeout", "2000"]);
     assert_eq!(code, Some(1));
     let told = stations(&lines);
     let ends: Vec<&String> = told.iter().filter(|station| station.contains("failed")).collect();
@@ -147,7 +149,7 @@ fn a_deadline_ends_the_call_and_keeps_what_was_written() {
     let result = lines.last().unwrap();
     assert_eq!(
         (&result["code"], &result["text"]),
-        (&json!("TOOL_TIMEOUT"), &json!("part\nError: tool call timed out after 700ms"))
+        (&json!("TOOL_TIMEOUT"), &json!("CRITICAL-PROGRESS\nError: tool call timed out after 2000ms"))
     );
 }
 
@@ -182,8 +184,11 @@ fn what_is_wrong_with_the_command_line_is_said_and_nothing_runs() {
     for (options, says) in [
         (&["bash", r#"{"command" "ls"}"#][..], "    {\"command\" \"ls\"}\n               ^\n"),
         (&["bash", r#"{"command":"a","command":"b"}"#], "the key \"command\" is given twice"),
-        (&["bsh", &touch], "no tool is called `bsh`; there are: bash, read"),
-        (&["bash", &touch, "--deny", "rm"], "--deny: no tool is called `rm`; there are: bash, read"),
+        (&["bsh", &touch], "no tool is called `bsh`; there are: bash, read, job_output, job_list, job_kill"),
+        (
+            &["bash", &touch, "--deny", "rm"],
+            "--deny: no tool is called `rm`; there are: bash, read, job_output, job_list, job_kill",
+        ),
         (&["bash", &touch, "--agent", ""], "an agent has a name"),
         (&["bash", &touch, "--timeout", "0"], "milliseconds, at least 1"),
         (&["bash", &touch, "--timeout", "1s"], "milliseconds, at least 1"),

@@ -24,7 +24,7 @@ fn names(table: &str) -> Vec<&str> {
 #[test]
 fn every_tool_has_a_row_with_its_plugin_and_how_it_runs() {
     let table = ls(&[]);
-    assert_eq!(names(&table), ["bash", "read"]);
+    assert_eq!(names(&table), ["bash", "read", "job_output", "job_list", "job_kill"]);
     let row = |name: &str| {
         let row = table.lines().find(|line| line.starts_with(name)).unwrap();
         row.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).map(str::to_owned).collect::<Vec<_>>()
@@ -41,11 +41,15 @@ fn every_tool_has_a_row_with_its_plugin_and_how_it_runs() {
 #[test]
 fn an_agent_sees_what_it_is_not_kept_from() {
     for (options, seen, hidden) in [
-        (&[][..], &["bash", "read"][..], "nothing"),
-        (&["--deny", "bash"], &["read"], "bash"),
-        (&["--allow", "bash"], &["bash"], "read"),
-        (&["--allow", "bash", "--allow", "read", "--deny", "read"], &["bash"], "read"),
-        (&["--deny", "read", "--deny", "bash"], &[], "bash, read"),
+        (&[][..], &["bash", "read", "job_output", "job_list", "job_kill"][..], "nothing"),
+        (&["--deny", "bash"], &["read", "job_output", "job_list", "job_kill"], "bash"),
+        (&["--allow", "bash"], &["bash"], "read, job_output, job_list, job_kill"),
+        (
+            &["--allow", "bash", "--allow", "read", "--deny", "read"],
+            &["bash"],
+            "read, job_output, job_list, job_kill",
+        ),
+        (&["--allow", "read", "--deny", "read"], &[], "bash, read, job_output, job_list, job_kill"),
     ] {
         let table = ls(&[&["--agent", "reader"], options].concat());
         assert_eq!(names(&table), seen, "{options:?}");
@@ -58,7 +62,10 @@ fn an_agent_sees_what_it_is_not_kept_from() {
 fn a_restriction_names_tools_that_there_are_and_an_agent_has_a_readable_name() {
     let fixture = Fixture::new();
     for (options, says) in [
-        (&["--agent", "reader", "--deny", "bsh"][..], "no tool is called `bsh`; there are: bash, read"),
+        (
+            &["--agent", "reader", "--deny", "bsh"][..],
+            "no tool is called `bsh`; there are: bash, read, job_output, job_list, job_kill",
+        ),
         (&["--deny", "bsh"], "no tool is called `bsh`"),
         (&["--agent", "a\u{1b}[2Jb"], "--agent: `a\\u{1b}[2Jb` has characters that cannot be seen"),
         (&["--agent", "", "--deny", "bash"], "an agent has a name"),
@@ -73,7 +80,7 @@ fn a_restriction_names_tools_that_there_are_and_an_agent_has_a_readable_name() {
 fn the_json_form_has_the_whole_of_what_the_model_is_sent() {
     let lines: Vec<Value> = ls(&["--json"]).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let names: Vec<&Value> = lines.iter().map(|tool| &tool["name"]).collect();
-    assert_eq!(names, ["bash", "read"]);
+    assert_eq!(names, ["bash", "read", "job_output", "job_list", "job_kill"]);
     let read = &lines[1];
     assert_eq!(read["parameters"]["required"], json!(["file_path"]));
     assert_eq!(read["parameters"]["properties"]["offset"]["type"], "number");
@@ -83,14 +90,14 @@ fn the_json_form_has_the_whole_of_what_the_model_is_sent() {
         [&json!(true), &json!(true), &json!(true), &Value::Null]
     );
     let one = ls(&["--json", "--agent", "reader", "--deny", "bash"]);
-    assert_eq!(one.lines().count(), 1);
+    assert_eq!(one.lines().count(), lines.len() - 1);
 }
 
 #[cfg(target_os = "linux")]
 #[test]
 fn the_table_follows_the_width_of_the_terminal_in_colour() {
     use crate::terminal::Terminal;
-    for columns in [30, 59, 70, 120] {
+    for columns in [30, 59, 80, 120] {
         let (code, shown) =
             Terminal { columns, ..Terminal::default() }.run(&Fixture::new(), &["tools", "ls"]);
         assert_eq!(code, Some(0), "{shown}");
@@ -123,7 +130,7 @@ fn the_examples_of_the_help_run() {
 #[test]
 fn an_agent_that_tools_are_kept_from_needs_no_name() {
     let table = ls(&["--deny", "bash"]);
-    assert_eq!(names(&table), ["read"]);
+    assert_eq!(names(&table), ["read", "job_output", "job_list", "job_kill"]);
     assert_eq!(table.lines().last(), Some("as an agent sees them; hidden from it: bash"));
 }
 
