@@ -172,8 +172,8 @@ const PACKAGES: [Package; 2] = [
     },
     Package {
         name: "dsh-bench",
-        prefixes: &["session-", "tool-call"],
-        timed: &["sessions", "tool-calls"],
+        prefixes: &["session-", "tool-call", "spawn/", "stream/"],
+        timed: &["sessions", "tool-calls", "processes"],
         sizes: "session-sizes",
     },
 ];

@@ -20,6 +20,7 @@ pub const DEFINITIONS: &[&str] = &[
     "dsh-subprocess",
     "dsh-shell",
     "dsh-jobs",
+    "dsh-hooks",
     "dsh-fs",
     "dsh-sandbox",
 ];
@@ -139,9 +140,11 @@ fn allowed(from: &Package, layer: Layer, to: &Package, below: Layer, dev: bool) 
         Layer::Provider | Layer::Policy | Layer::Loop => matches!(below, Layer::Host | Layer::Definition),
         Layer::App | Layer::Dev => true,
     };
-    // Tests may look at whole lower layers, and may mount checkers. The host's tests may not: they would have to name what it must not know.
+    // Tests may look at whole lower layers, and may mount checkers. The host's tests may not: they would have to name what it
+    // must not know. A provider that stands on another one's mechanism is tested on it.
+    let reachable = below < layer || (layer == Layer::Provider && below == Layer::Provider);
     let for_tests =
-        dev && layer != Layer::Host && (to.name == TESTKIT || to.name.ends_with(CHECKER) || below < layer);
+        dev && layer != Layer::Host && (to.name == TESTKIT || to.name.ends_with(CHECKER) || reachable);
     let itself = dev && from.name == to.name;
     down || for_tests || itself
 }

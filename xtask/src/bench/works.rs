@@ -79,6 +79,11 @@ const fn open_ms(reference: f64) -> Reach {
     Reach::AtMost(reference * MS / 4.0)
 }
 
+/// A command that is started by hand, and 15 % more.
+const SPAWN: Reach = Reach::Floor { factor: 1.15, plus: 0.0 };
+/// Half the speed of a pipe into `cat`.
+const STREAM: Reach = Reach::Floor { factor: 2.0, plus: 0.0 };
+
 /// What three listeners of a station, three guards or a policy may add to the bare call.
 const fn adds(ns: f64) -> Reach {
     Reach::Floor { factor: 1.0, plus: ns }
@@ -144,4 +149,9 @@ pub const WORKS: &[Work] = &[
     ns("tool-call-station/timeout-policy", adds(600.0)),
     ns("tool-call-worker/bare", Reach::AtMost(3.0 * US)),
     ns("tool-call-worker/policies", Reach::AtMost(6.0 * US)),
+    ns("spawn/true", SPAWN),
+    ns("spawn/bash-tool", SPAWN),
+    ns("spawn/true/large-host", SPAWN),
+    ns("stream/100MB", STREAM),
+    ns("stream/100MB/bash-tool", STREAM),
 ];
