@@ -49,7 +49,8 @@ async fn a_hook_that_does_nothing_ends_at_its_time_limit_with_all_that_it_starte
     until("the child is gone", || !is_alive(&child)).await;
     let (_, result) = records(fixture.agent.session()).remove(1);
     assert_eq!((result.get("exitCode"), &result["decision"]), (None, &json!("pass")));
-    assert_eq!(result["stderrSummary"], "the hook was ended by its time limit of 300 ms");
+    let summary = result["stderrSummary"].as_str().unwrap();
+    assert!(summary.ends_with("the hook was ended by its time limit of 300 ms"), "{summary}");
 }
 
 // spec: timeout-jobs-hooks/J57, timeout-jobs-hooks/J62
@@ -64,7 +65,9 @@ async fn a_hook_that_decides_when_its_time_is_over_is_heard_and_the_log_says_so(
         assert_eq!(call_of(&fixture).await.is_error(), decision == "block");
         let (_, result) = records(fixture.agent.session()).remove(1);
         assert_eq!((&result["exitCode"], &result["decision"]), (&json!(code), &json!(decision)));
-        assert_eq!(result["stderrSummary"], "late\nthe hook was ended by its time limit of 300 ms");
+        // The shell may say first that what it waited for was ended too.
+        let summary = result["stderrSummary"].as_str().unwrap();
+        assert!(summary.ends_with("late\nthe hook was ended by its time limit of 300 ms"), "{summary}");
     }
 }
 
