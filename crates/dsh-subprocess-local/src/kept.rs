@@ -1,6 +1,7 @@
 //! What is kept of a stream, and the task that reads it.
 //!
-//! **Lock order:** `buffer` and `spill` are taken alone. What watches the stream is called and dropped without them.
+//! **Lock order:** `buffer` is taken alone, `spill` alone or after the `room` of files. What watches the stream is called and
+//! dropped without them.
 
 use std::io;
 use std::os::fd::AsFd;

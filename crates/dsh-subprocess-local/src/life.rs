@@ -66,8 +66,8 @@ impl Life {
         if ended == Ended::ByUs {
             self.table.killed(&self.started).await;
         }
-        self.table.prune().await;
         self.phase.send_replace(Phase::Collected(exit));
+        self.table.prune().await;
     }
 
     /// Waits until the process ends by itself or is made to.

@@ -95,12 +95,22 @@ fn living_groups() -> io::Result<Option<HashSet<Pid>>> {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test ends by panicking")]
 
+    use std::io;
     use std::os::unix::process::CommandExt;
     use std::process::Command;
 
     use rustix::process::{Pid, WaitId, WaitIdOptions, test_kill_process_group, waitid};
 
-    use super::living_groups;
+    use super::{is_of_process, living_groups};
+
+    #[test]
+    fn only_what_is_wrong_with_a_process_says_that_there_is_nothing_to_tell_of_it() {
+        use rustix::io::Errno;
+        let of_process = |errno| is_of_process(&io::Error::from(errno));
+        assert!([Errno::NOENT, Errno::SRCH, Errno::ACCESS, Errno::PERM].into_iter().all(of_process));
+        assert!(![Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::IO].into_iter().any(of_process));
+        assert!(!is_of_process(&io::Error::other("no number")));
+    }
 
     #[test]
     fn a_group_lives_as_long_as_something_of_it_runs() {

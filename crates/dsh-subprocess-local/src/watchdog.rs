@@ -252,3 +252,6 @@ impl Drop for Watchdog {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

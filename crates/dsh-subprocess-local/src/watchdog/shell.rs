@@ -11,7 +11,7 @@ use crate::mark::Nonce;
 const SCRIPT: &str = include_str!("../watchdog.sh");
 
 /// How much a shell need not have read. One that has more to read does nothing any more, and is replaced.
-const MOST_UNREAD_BYTES: usize = 1 << 20;
+pub(super) const MOST_UNREAD_BYTES: usize = 1 << 20;
 /// A shell that runs.
 pub(super) struct Shell {
     id: Pid,
@@ -24,12 +24,17 @@ pub(super) struct Shell {
 
 impl Shell {
     pub(super) fn start(nonce: &Nonce) -> io::Result<Self> {
-        let (input, lines) = io::pipe()?;
-        // One that does not read must not hold the host up.
-        rustix::io::ioctl_fionbio(&lines, true)?;
         let mut command = Command::new("/bin/sh");
         command.args(["-c", SCRIPT, "dsh-watchdog", &nonce.in_environment()]).current_dir("/");
         command.env_clear().env("PATH", "/usr/bin:/bin:/usr/sbin:/sbin");
+        Self::run(command)
+    }
+
+    /// Starts what is a shell.
+    pub(super) fn run(mut command: Command) -> io::Result<Self> {
+        let (input, lines) = io::pipe()?;
+        // One that does not read must not hold the host up.
+        rustix::io::ioctl_fionbio(&lines, true)?;
         command.stdin(input).stdout(Stdio::null()).stderr(Stdio::null());
         // What is wrapped waits for the whole session.
         let child = CommandWrap::from(command).wrap(ProcessSession).spawn()?.into_inner();
@@ -64,6 +69,12 @@ impl Shell {
 
     pub(super) fn kill(&mut self) {
         let _ = self.child.start_kill();
+    }
+
+    /// Whether nothing waits to be read.
+    #[cfg(test)]
+    pub(super) fn is_told_all(&self) -> bool {
+        self.waiting.is_empty()
     }
 
     pub(super) fn id(&self) -> Pid {
