@@ -6,6 +6,7 @@ use cordis::{Announce, Emit, Key, Serial, Waterfall};
 
 use crate::agent::Agent;
 use crate::registry::AgentRegistry;
+use crate::request_error::{Recovered, RequestError};
 use crate::session_start::SessionStart;
 use crate::status::StatusChange;
 use crate::step::{PreStep, PreStepDecision};
@@ -64,6 +65,18 @@ pub const STATUS: Emit<StatusChange> =
 /// Source: event `agent/pre-step`.
 pub const PRE_STEP: Waterfall<PreStep, PreStepDecision> =
     Waterfall::new("agent/pre-step").scoped_by(|step| Some(step.agent.scope()));
+
+/// A model did not answer: whether the step asks again.
+///
+/// Dispatched by the loop when an answer ends with an error or aborted, once per attempt, after its pieces were logged;
+/// scope-filtered by the agent. A listener that sees to it returns [`Recovery::Retry`](crate::Recovery::Retry) when the time has
+/// come, without `next`; `next` gives the decision of the rest, which is not to. An error of a listener, and its panic, end the
+/// turn in the place of the failure. Cancellation wins over a retry; a listener that waits watches
+/// [`RequestError::cancellation`].
+///
+/// Source: event `agent/request-error`.
+pub const REQUEST_ERROR: Waterfall<RequestError, Recovered> =
+    Waterfall::new("agent/request-error").scoped_by(|error| Some(error.agent.scope()));
 
 /// A turn is about to end by itself.
 ///

@@ -4,7 +4,7 @@
 //! or speak to agents need nothing but this crate.
 //!
 //! Read `agent` with `id` and `options` (what an agent is), `inbox` (how it is spoken to), `registry` (which agents there
-//! are), `session_start`, `step`, `turn_stopping` and `status` (what its events carry), then `keys`.
+//! are), `session_start`, `step`, `request_error`, `turn_stopping` and `status` (what its events carry), then `keys`.
 //!
 //! **Architecture Invariant:** an agent's id is its session's id. There is no second name for either.
 
@@ -14,6 +14,7 @@ mod inbox;
 pub mod keys;
 mod options;
 mod registry;
+mod request_error;
 mod session_start;
 mod status;
 mod step;
@@ -26,9 +27,10 @@ pub use agent::{Agent, AgentParts, WeakAgent};
 pub use dsh_session::InboxTarget as Target;
 pub use id::AgentId;
 pub use inbox::{Inbox, InboxError, Wakeup};
-pub use keys::{AGENTS, CREATED, DISPOSED, PRE_STEP, SESSION_START, STATUS, TURN_STOPPING};
+pub use keys::{AGENTS, CREATED, DISPOSED, PRE_STEP, REQUEST_ERROR, SESSION_START, STATUS, TURN_STOPPING};
 pub use options::{AgentOptions, BadMaxTokens, MaxTokens};
 pub use registry::AgentRegistry;
+pub use request_error::{Recovered, Recovery, RequestError};
 pub use session_start::{SessionSource, SessionStart};
 pub use status::{AgentStatus, StatusChange};
 pub use step::{PreStep, PreStepDecision};

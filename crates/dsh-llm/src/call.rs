@@ -27,6 +27,32 @@ pub struct CallConfig {
     pub stop: Option<Vec<String>>,
 }
 
+impl CallConfig {
+    /// A model of a provider, with everything else left open.
+    pub fn new(provider: impl Into<String>, model: impl Into<String>) -> Self {
+        Self {
+            provider: provider.into(),
+            model: model.into(),
+            reasoning_effort: None,
+            temperature: None,
+            max_tokens: None,
+            stop: None,
+        }
+    }
+}
+
+/// Which settings of a call the adapter chose.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AdapterDefaults {
+    /// The effort.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    pub reasoning_effort: Option<bool>,
+    /// The limit of tokens.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    pub max_tokens: Option<bool>,
+}
+
 /// A tool as it is offered to a model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolSchema {

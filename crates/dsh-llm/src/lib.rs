@@ -1,16 +1,27 @@
 //! What is said between an agent and a model: messages made of content blocks, the chunks in which an answer arrives, what
-//! it cost and how it failed.
+//! it cost and how it failed; and the service through which models are asked.
 //!
-//! These are the types that a session log holds; adapters and requests come on top of them. The vocabularies are open: a
-//! block, source, chunk or reason of a kind that this build does not know is kept as it came. Read `message`, `content`
-//! and `source`, then `chunk`, `finish`, `failure` and `usage`, then `call`.
+//! The vocabulary is what a session log holds, and it is open: a block, source, chunk or reason of a kind that this build does
+//! not know is kept as it came. Read `message`, `content` and `source`, then `chunk`, `finish`, `failure` and `usage`, then `call`.
 //!
-//! **Architecture Invariant:** nothing here is changed after it was made. A message is shared behind an `Arc` from the log
-//! to the request, with one id.
+//! The service is [`Llm`]. Plugins register an [`Adapter`] for the providers that they talk to; whoever wants an answer makes a
+//! [`ModelRequest`] and reads a [`ModelStream`]. Between the two are the listeners of [`STREAM`]. Read `request`, `adapter` and
+//! `info`, then `sink` and `model_call` (how pieces travel), then `llm` (the way of a call, from top to bottom).
+//!
+//! **Architecture Invariant:** nothing of the vocabulary is changed after it was made. A message is shared behind an `Arc` from
+//! the log to the request, with one id.
+//!
+//! **Architecture Invariant:** a dispatch of [`STREAM`] lasts as long as its answer, and pieces are made when they are read. No
+//! task, queue or buffer is between an adapter and the reader.
+//!
+//! **Architecture Invariant:** nothing is tried again here, and no text of a provider is looked into. Whether and how to retry
+//! is decided by who asked.
 
 mod call;
 mod chunk;
+pub mod code;
 mod content;
+mod error;
 mod failure;
 mod finish;
 mod message;
@@ -18,11 +29,57 @@ pub mod open;
 mod source;
 mod usage;
 
-pub use call::{CallConfig, ToolSchema};
+mod adapter;
+mod info;
+mod model_call;
+mod request;
+mod retry;
+mod sink;
+
+mod catalog;
+mod images;
+pub mod keys;
+mod llm;
+mod pinned;
+mod prepared;
+mod registry;
+mod replay_state;
+mod resolve;
+mod stream;
+
+use std::sync::Arc;
+
+use cordis::{BoxError, Context, Plugin, define};
+
+pub use adapter::{Adapter, Model};
+pub use call::{AdapterDefaults, CallConfig, ToolSchema};
 pub use chunk::StreamChunk;
 pub use content::ContentBlock;
+pub use error::LlmError;
 pub use failure::{InvalidFailure, LlmFailure};
 pub use finish::FinishReason;
+pub use info::{Modality, ModelEntry, ModelInfo, ProviderInfo, Reasoning, ReasoningEffort};
+pub use keys::{ADAPTERS_UPDATED, LLM, STREAM};
+pub use llm::Llm;
 pub use message::{InvalidMessage, Message, Role};
+pub use model_call::{Below, ModelCall, Outcome};
+pub use prepared::PreparedCall;
+pub use registry::{RegisterError, Registration};
+pub use request::{ModelRequest, Purpose};
+pub use retry::{Backoff, InvalidRetryPolicy, RetryPolicy};
+pub use sink::ChunkSink;
 pub use source::{PluginForm, Section, Source};
+pub use stream::{ModelStream, StreamError};
 pub use usage::TokenUsage;
+
+cordis::catalog!(plugin);
+
+/// Provides [`LLM`].
+pub fn plugin() -> impl Plugin<Config = ()> {
+    define("llm").provides(LLM).run(apply)
+}
+
+async fn apply(ctx: &Context, (): (), _config: &()) -> Result<(), BoxError> {
+    ctx.provide(LLM, Arc::new(Llm::new(ctx.clone())))?;
+    Ok(())
+}

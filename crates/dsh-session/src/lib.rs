@@ -69,9 +69,9 @@ pub use log::{SessionLog, TornTail};
 pub use new_event::NewEvent;
 pub use pack::{PackedRun, Row, rows};
 pub use payload::{
-    AdapterDefaults, AssistantChunk, AssistantMessage, CancelCause, EndSeed, EpochHeader, ErrorInfo,
-    HeaderReason, InboxSpliced, InboxTarget, Payload, RequestContext, RequestHeader, StepEnd, StepStart,
-    Todo, TodoStatus, TodoWrite, ToolCall, ToolResult, TurnEnd, TurnEndReason, TurnStart,
+    AssistantChunk, AssistantMessage, CancelCause, EndSeed, EpochHeader, ErrorInfo, HeaderReason,
+    InboxSpliced, InboxTarget, Payload, RequestContext, RequestHeader, StepEnd, StepStart, Todo, TodoStatus,
+    TodoWrite, ToolCall, ToolResult, TurnEnd, TurnEndReason, TurnStart,
 };
 pub use persistence::{PersistError, Preparation, SessionPersistence, StoredSession, WriteOptions, persist};
 pub use plugin::plugin;

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use dsh_llm::open::present;
 use dsh_llm::{
-    CallConfig, ContentBlock, LlmFailure, Message, StreamChunk, TokenUsage, ToolSchema, open_enum,
+    AdapterDefaults, CallConfig, ContentBlock, LlmFailure, Message, StreamChunk, TokenUsage, ToolSchema,
+    open_enum,
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -295,18 +296,6 @@ pub struct EpochHeader {
     /// The tools that are offered.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub tools: Option<Vec<ToolSchema>>,
-}
-
-/// Which settings of a call the adapter chose.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct AdapterDefaults {
-    /// The effort.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
-    pub reasoning_effort: Option<bool>,
-    /// The limit of tokens.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
-    pub max_tokens: Option<bool>,
 }
 
 /// Why a request header was written.

@@ -6,10 +6,8 @@ mod support;
 
 use std::sync::Arc;
 
-use dsh_llm::{CallConfig, ContentBlock, Message, ToolSchema};
-use dsh_session::{
-    AdapterDefaults, EpochHeader, HeaderReason, NewEvent, RequestContext, RequestHeader, derive_messages,
-};
+use dsh_llm::{AdapterDefaults, CallConfig, ContentBlock, Message, ToolSchema};
+use dsh_session::{EpochHeader, HeaderReason, NewEvent, RequestContext, RequestHeader, derive_messages};
 use support::{answer, answer_of, event, message, raw, result, seeded, session, texts, user};
 
 fn config() -> CallConfig {

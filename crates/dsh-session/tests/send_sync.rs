@@ -66,7 +66,7 @@ fn sessions_and_their_store_go_anywhere() {
 fn payloads_go_anywhere() {
     assert_all!("Send Sync Unpin":
         TurnStart, TurnEnd, TurnEndReason, CancelCause, StepStart, StepEnd, AssistantChunk, AssistantMessage, ToolCall,
-        ToolResult, ErrorInfo, TodoWrite, Todo, TodoStatus, RequestHeader, HeaderReason, EpochHeader, AdapterDefaults,
+        ToolResult, ErrorInfo, TodoWrite, Todo, TodoStatus, RequestHeader, HeaderReason, EpochHeader,
         RequestContext, EndSeed, InboxSpliced, InboxTarget,
     );
 }
