@@ -1,0 +1,1 @@
+//! Models of DeepSeek, and of whatever speaks its protocol.

@@ -1,0 +1,1 @@
+//! A checker of answers: what every stream of pieces must keep to.

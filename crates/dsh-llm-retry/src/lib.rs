@@ -1,0 +1,1 @@
+//! Requests to models that failed for a passing reason are made again.
