@@ -3,7 +3,7 @@
 //! Both dialects are the same bridge. What one does in its own way is in its [`DialectRules`]; what its configuration looks
 //! like is in its [`Grammar`].
 //!
-//! Read `grammar` with `file` and `exec` (which hooks there are), `moment` and `place` (what a hook is told), `rules` (what dialects do
+//! Read `grammar` with `file`, `left_out` and `exec` (which hooks there are), `moment` and `place` (what a hook is told), `rules` (what dialects do
 //! differently), `options`, then `firing` with `turn` (the hooks of one moment run), and the listeners: `sessions`,
 //! `prompts`, `tools` with `answered`, `stopping` with `stops`.
 //!
@@ -18,6 +18,7 @@ mod exec;
 mod file;
 mod firing;
 mod grammar;
+mod left_out;
 mod moment;
 mod options;
 mod place;
@@ -45,6 +46,7 @@ use crate::point::Point;
 
 pub use file::{HookFile, HookFileError, RequiredHooks, handlers_or_warn, read_file, required_handlers};
 pub use grammar::Grammar;
+pub use left_out::{LEFT_OUT, LeftOut};
 pub use moment::{AGENT_TYPE, Moment, ToolUse};
 pub use options::{
     BadSummaryLength, BridgeOptions, default_timeout_ms, max_stop_blocks, stderr_summary_max_chars,

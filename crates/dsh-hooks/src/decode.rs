@@ -13,25 +13,38 @@ use serde_json::{Map, Value};
 use crate::output::{HookOutput, Stop};
 use crate::point::Point;
 use crate::said::{Decision, Said};
-use crate::text::{some_text, trimmed};
+use crate::text::{bounded, some_text, trimmed};
 
 /// The exit code that forbids.
 const BLOCK: i32 = 2;
 
 /// Reads the answer of a hook that ended with this exit code, none if it gave none.
 ///
-/// With `expected`, the part of the answer that is meant for one point counts only if it names that point.
+/// With `expected`, the part of the answer that is meant for one point counts only if it names that point. Of each text the
+/// first 64 KiB are kept.
 ///
 /// Source: the exit codes and the fields of the reference's codec.
 #[must_use]
 pub fn decode(exit_code: Option<i32>, stdout: &str, stderr: &str, expected: Option<Point>) -> HookOutput {
-    match exit_code {
+    let answer = match exit_code {
         Some(BLOCK) => {
             HookOutput { said: Some(Said::Block), reason: some_text(stderr), ..HookOutput::default() }
         }
         Some(0) => structured(trimmed(stdout), expected)
             .unwrap_or_else(|| HookOutput { plain_stdout: some_text(stdout), ..HookOutput::default() }),
         Some(_) | None => HookOutput::default(),
+    };
+    with_bounded_texts(answer)
+}
+
+fn with_bounded_texts(answer: HookOutput) -> HookOutput {
+    HookOutput {
+        reason: answer.reason.map(bounded),
+        stop: answer.stop.map(|stop| Stop { reason: stop.reason.map(bounded) }),
+        system_message: answer.system_message.map(bounded),
+        additional_context: answer.additional_context.map(bounded),
+        plain_stdout: answer.plain_stdout.map(bounded),
+        ..answer
     }
 }
 

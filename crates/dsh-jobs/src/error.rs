@@ -10,8 +10,8 @@ use thiserror::Error;
 pub enum StartError {
     /// Nobody would let the owner see and stop it.
     #[error(
-        "background jobs are unavailable: no job controller serves this agent; load the plugin `tool-jobs` \
-         (`@deepseek-ai/dsh-tool-jobs`, crate `dsh-tool-jobs`)"
+        "background jobs are unavailable: no job controller serves this agent, so nobody could look at its jobs or stop them; \
+         run the work in the foreground, or have the host load the plugin `tool-jobs`"
     )]
     NoController,
     /// The kind is empty.
@@ -28,8 +28,8 @@ pub enum StartError {
     },
     /// Nobody knows which agents are live.
     #[error(
-        "an owned job needs the registry of agents: load a plugin that provides `agents` \
-         (in the reference `@deepseek-ai/dsh-agent`)"
+        "an owned job needs the registry of agents: run the work in the foreground, or have the host load a plugin that \
+         provides the service `agents`"
     )]
     NoAgents,
     /// The owner is not the live agent of its id.

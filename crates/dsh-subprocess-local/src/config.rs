@@ -15,6 +15,8 @@ pub struct Config {
     pub unload_grace_ms: u32,
     /// Where the folder for long output is made; in the system's folder for temporary files if absent.
     pub spill_root: Option<PathBuf>,
+    /// Whether files with long output stay when the plugin is unloaded or the host ends; whoever names them removes them then.
+    pub keep_spill_files: bool,
     /// How many bytes all files with long output may take together. The oldest ones of streams that have ended go first; a
     /// stream for whose file there is no room has none.
     pub max_spill_total_bytes: u64,
@@ -31,6 +33,12 @@ impl Config {
 
 impl Default for Config {
     fn default() -> Self {
-        Self { unload_grace_ms: 5_000, spill_root: None, max_spill_total_bytes: 1 << 30, own_session: None }
+        Self {
+            unload_grace_ms: 5_000,
+            spill_root: None,
+            keep_spill_files: false,
+            max_spill_total_bytes: 1 << 30,
+            own_session: None,
+        }
     }
 }

@@ -3,6 +3,7 @@
 //! **Lock order:** `buffer` is taken alone, `spill` alone or after the `room` of files. What watches the stream is called and
 //! dropped without them.
 
+use std::future::ready;
 use std::io;
 use std::os::fd::AsFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -119,6 +120,11 @@ impl Reading {
                 biased;
                 () = enough.cancelled() => break true,
                 read = stream.read(&mut piece) => read,
+                // Nothing to read right now: whoever looks into the file finds all that there was.
+                () = ready(()), if self.holds_back() => {
+                    self.hand_over().await;
+                    continue;
+                }
             };
             let Ok(read @ 1..) = read else { break false };
             self.take(&piece[..read]).await;
@@ -202,6 +208,18 @@ impl Reading {
     async fn spill(&mut self, bytes: &[u8]) {
         if let Spilling::To(file) = &mut self.spilling
             && let Err(lost) = in_time(&self.limits.no_file, file.write(bytes)).await
+        {
+            self.give_up(&lost).await;
+        }
+    }
+
+    fn holds_back(&self) -> bool {
+        matches!(&self.spilling, Spilling::To(file) if file.holds_back())
+    }
+
+    async fn hand_over(&mut self) {
+        if let Spilling::To(file) = &mut self.spilling
+            && let Err(lost) = in_time(&self.limits.no_file, file.hand_over()).await
         {
             self.give_up(&lost).await;
         }

@@ -24,10 +24,14 @@ use crate::kept::Kept;
 use crate::room::{Removed, Room};
 use crate::watchdog::Watchdog;
 
+/// How much is handed over at once: each time costs a turn on another thread.
+const BATCH_BYTES: usize = 512 * 1024;
+
 /// The folder of a provider's files, which only the user can enter. It is made when the first one is needed, and removed with
-/// all that is in it when the provider is unloaded, or by the watchdog if the host dies.
+/// all that is in it when the provider is unloaded, or by the watchdog if the host dies, unless it is to be kept.
 pub(crate) struct SpillFolder {
     root: Option<PathBuf>,
+    is_kept: bool,
     watchdog: Arc<Watchdog>,
     made: Arc<Mutex<Made>>,
     room: Arc<Mutex<Room>>,
@@ -42,6 +46,8 @@ enum Made {
 /// A file that is being written. It is removed when this is dropped before it is whole.
 pub(crate) struct SpillFile {
     file: File,
+    /// What is still to be handed over.
+    batch: Vec<u8>,
     path: PathBuf,
     /// What it is in `room`.
     number: u64,
@@ -63,7 +69,8 @@ pub(crate) enum Lost {
 impl SpillFolder {
     pub(crate) fn new(config: &Config, watchdog: Arc<Watchdog>) -> Self {
         let room = Arc::new(Mutex::new(Room::new(config.max_spill_total_bytes)));
-        Self { root: config.spill_root.clone(), watchdog, made: Arc::new(Mutex::new(Made::NotYet)), room }
+        let made = Arc::new(Mutex::new(Made::NotYet));
+        Self { root: config.spill_root.clone(), is_kept: config.keep_spill_files, watchdog, made, room }
     }
 
     /// Begins the file of a stream.
@@ -74,20 +81,32 @@ impl SpillFolder {
         kept: &Arc<Kept>,
     ) -> Result<SpillFile, Lost> {
         let (root, watchdog, made) = (self.root.clone(), Arc::clone(&self.watchdog), Arc::clone(&self.made));
-        let folder = spawn_blocking(move || made.lock().folder(root, &watchdog)).await;
+        let watchdog = (!self.is_kept).then_some(watchdog);
+        let folder = spawn_blocking(move || made.lock().folder(root, watchdog.as_deref())).await;
         let path = folder.map_err(io::Error::from)?.map_err(Lost::Failed)?.join(name);
         let mut options = OpenOptions::new();
         let file = options.write(true).create_new(true).mode(0o600).open(&path).await?;
         let kept = Arc::downgrade(kept);
         let number = self.room.lock().begin(path.clone(), Weak::clone(&kept));
         let room = Arc::clone(&self.room);
-        Ok(SpillFile { file, path, number, room, kept, written: 0, max_bytes, is_whole: false })
+        Ok(SpillFile {
+            file,
+            batch: Vec::new(),
+            path,
+            number,
+            room,
+            kept,
+            written: 0,
+            max_bytes,
+            is_whole: false,
+        })
     }
 
-    /// Removes it. Blocks.
+    /// Removes it, unless it is kept: then there are no further files in it. Blocks.
     pub(crate) fn remove(&self) {
         let made = std::mem::replace(&mut *self.made.lock(), Made::Removed);
         if let Made::Folder(folder) = made
+            && !self.is_kept
             && let Err(error) = folder.close()
         {
             tracing::warn!(%error, "the folder of long output was not removed");
@@ -96,14 +115,19 @@ impl SpillFolder {
 }
 
 impl Made {
-    fn folder(&mut self, root: Option<PathBuf>, watchdog: &Watchdog) -> io::Result<PathBuf> {
+    /// The folder, which is the watchdog's business if there is one to tell.
+    fn folder(&mut self, root: Option<PathBuf>, watchdog: Option<&Watchdog>) -> io::Result<PathBuf> {
         if let Self::NotYet = self {
             let root = std::path::absolute(root.unwrap_or_else(std::env::temp_dir))?;
             let mut folder = tempfile::Builder::new();
             folder.prefix("dsh-subprocess-");
             folder.permissions(Permissions::from_mode(0o700));
+            // What drops it must not remove what is kept.
+            folder.disable_cleanup(watchdog.is_none());
             let folder = folder.tempdir_in(root)?;
-            watchdog.owns(folder.path());
+            if let Some(watchdog) = watchdog {
+                watchdog.owns(folder.path());
+            }
             *self = Self::Folder(folder);
         }
         match self {
@@ -118,7 +142,7 @@ impl SpillFile {
         &self.path
     }
 
-    /// Adds to the file. What was handed over is written in the background; while much of it is not, this waits.
+    /// Adds to the file, in batches; see [`hand_over`](Self::hand_over).
     pub(crate) async fn write(&mut self, bytes: &[u8]) -> Result<(), Lost> {
         self.written += bytes.len() as u64;
         if self.written > self.max_bytes {
@@ -132,11 +156,25 @@ impl SpillFile {
                 .await
                 .map_err(io::Error::from)?;
         }
-        Ok(self.file.write_all(bytes).await?)
+        self.batch.extend_from_slice(bytes);
+        if self.batch.len() < BATCH_BYTES { Ok(()) } else { self.hand_over().await }
+    }
+
+    /// Whether something is still to be handed over.
+    pub(crate) fn holds_back(&self) -> bool {
+        !self.batch.is_empty()
+    }
+
+    /// Has what was added so far written in the background; while what was handed over before is not, this waits.
+    pub(crate) async fn hand_over(&mut self) -> Result<(), Lost> {
+        self.file.write_all(&self.batch).await?;
+        self.batch.clear();
+        Ok(())
     }
 
     /// Waits until all of it is written.
     pub(crate) async fn finish(&mut self) -> Result<(), Lost> {
+        self.hand_over().await?;
         self.file.flush().await?;
         self.is_whole = true;
         self.room.lock().end(self.number);

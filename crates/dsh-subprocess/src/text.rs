@@ -10,6 +10,12 @@ pub struct Decoder {
 impl Decoder {
     /// The text up to here. Bytes that are no UTF-8 become the replacement character.
     pub fn push(&mut self, bytes: &[u8]) -> String {
+        // Most pieces are whole text: one look and one copy.
+        if self.held.is_empty()
+            && let Ok(text) = std::str::from_utf8(bytes)
+        {
+            return text.to_owned();
+        }
         self.held.extend_from_slice(bytes);
         let mut text = String::new();
         let mut whole = 0;

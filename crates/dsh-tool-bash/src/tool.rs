@@ -100,8 +100,7 @@ impl Bash {
         self.jobs.as_ref().ok_or_else(|| {
             ToolError::new(
                 "background jobs are unavailable: run the command in the foreground, or have the host load the plugins \
-                 `jobs-local` (`@deepseek-ai/dsh-jobs`, crate `dsh-jobs-local`) and `tool-jobs` \
-                 (`@deepseek-ai/dsh-tool-jobs`, crate `dsh-tool-jobs`)",
+                 `jobs-local` and `tool-jobs`",
             )
         })
     }

@@ -5,12 +5,14 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use cordis::chain;
 use dsh_tools::MAX_DELAY;
 use serde_json::{Map, Value};
 use thiserror::Error;
 
 use crate::bridge::exec::command_line;
 use crate::bridge::grammar::Grammar;
+use crate::bridge::left_out::{LEFT_OUT, LeftOut, Reason};
 use crate::handler::Handler;
 use crate::matcher::{InvalidMatcher, Matcher};
 use crate::point::Point;
@@ -27,26 +29,7 @@ pub struct HookFile {
     /// Those that run.
     pub handlers: Vec<Handler>,
     /// Those that do not.
-    pub(crate) skipped: Vec<Skipped>,
-}
-
-/// A hook of a configuration that is not run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Skipped {
-    /// When it would run.
-    point: Point,
-    reason: SkipReason,
-}
-
-/// Why a hook is not run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum SkipReason {
-    /// It is marked as `async`.
-    Async,
-    /// This is its `type`.
-    Kind(String),
-    /// Its `args` are no list of texts, so nobody knows what it was meant to run.
-    Arguments,
+    pub left_out: Vec<LeftOut>,
 }
 
 /// Why a configuration has no hooks at all.
@@ -57,15 +40,15 @@ pub enum HookFileError {
     #[error(transparent)]
     Read(#[from] std::io::Error),
     /// It is no JSON.
-    #[error("it is no JSON: {0}")]
+    #[error("it is no JSON")]
     Json(#[from] serde_json::Error),
     /// A pattern is no regular expression.
-    #[error("{source} on event \"{point}\": {}", source.reason)]
+    #[error("{matcher} on event \"{point}\": {}", matcher.reason)]
     Matcher {
         /// Where it stands.
         point: Point,
         /// Which one it is.
-        source: InvalidMatcher,
+        matcher: InvalidMatcher,
     },
 }
 
@@ -99,12 +82,12 @@ pub async fn handlers_or_warn(plugin: &str, path: &Path, grammar: &Grammar) -> V
     let file = match read(path, grammar).await {
         Ok(file) => file,
         Err(error) => {
-            let path = path.display();
+            let (path, error) = (path.display(), chain(&error));
             tracing::warn!("{plugin}: cannot load the hooks of \"{path}\": {error}; no hooks are registered");
             return Vec::new();
         }
     };
-    file.warned_of(plugin, grammar)
+    file.warned_of(plugin)
 }
 
 /// The hooks of a file without which nothing is to go on; warns of those that do not run.
@@ -117,7 +100,7 @@ pub async fn required_handlers(
     grammar: &Grammar,
 ) -> Result<Vec<Handler>, RequiredHooks> {
     let unusable = |source| RequiredHooks::Unusable { plugin, path: path.to_owned(), source };
-    let handlers = read(path, grammar).await.map_err(unusable)?.warned_of(plugin, grammar);
+    let handlers = read(path, grammar).await.map_err(unusable)?.warned_of(plugin);
     if handlers.is_empty() {
         return Err(RequiredHooks::Missing { plugin, path: path.to_owned() });
     }
@@ -158,7 +141,7 @@ impl HookFile {
     /// # Errors
     /// It is no JSON, or a pattern at one of the dialect's points is no regular expression.
     pub fn parse(text: &str, grammar: &Grammar) -> Result<Self, HookFileError> {
-        let mut file = Self { handlers: Vec::new(), skipped: Vec::new() };
+        let mut file = Self { handlers: Vec::new(), left_out: Vec::new() };
         let Value::Object(top) = serde_json::from_str(text)? else { return Ok(file) };
         let events = match top.get("hooks") {
             None => &top,
@@ -177,24 +160,9 @@ impl HookFile {
     }
 
     /// Those that run; warns of those that do not.
-    fn warned_of(self, plugin: &str, grammar: &Grammar) -> Vec<Handler> {
-        let which = if grammar.has_async { "synchronous command hooks" } else { "command hooks" };
-        for Skipped { point, reason } in &self.skipped {
-            match reason {
-                SkipReason::Kind(kind) => {
-                    tracing::warn!(
-                        "{plugin}: a hook of the type \"{kind}\" on {point} is left out: only {which} run"
-                    );
-                }
-                SkipReason::Async => {
-                    tracing::warn!("{plugin}: an async hook on {point} is left out: only {which} run");
-                }
-                SkipReason::Arguments => {
-                    tracing::warn!(
-                        "{plugin}: a hook on {point} is left out: its `args` are no list of texts"
-                    );
-                }
-            }
+    fn warned_of(self, plugin: &str) -> Vec<Handler> {
+        for left_out in &self.left_out {
+            tracing::warn!(target: LEFT_OUT, "{plugin}: {left_out}");
         }
         self.handlers
     }
@@ -207,10 +175,11 @@ impl HookFile {
     ) -> Result<(), HookFileError> {
         let pattern = group.get("matcher").and_then(Value::as_str).filter(|_| has_subject(point));
         let matcher = Matcher::new(grammar.dialect, pattern)
-            .map_err(|source| HookFileError::Matcher { point, source })?;
+            .map_err(|matcher| HookFileError::Matcher { point, matcher })?;
+        let left_out = |reason| LeftOut::new(point, reason, grammar);
         for entry in objects(group.get("hooks")) {
             if grammar.has_async && entry.get("async") == Some(&Value::Bool(true)) {
-                self.skipped.push(Skipped { point, reason: SkipReason::Async });
+                self.left_out.push(left_out(Reason::Async));
                 continue;
             }
             match entry.get("type") {
@@ -218,13 +187,13 @@ impl HookFile {
                 Some(Value::String(kind)) if kind == "command" => {}
                 Some(other) => {
                     let kind = other.as_str().map_or_else(|| other.to_string(), str::to_owned);
-                    self.skipped.push(Skipped { point, reason: SkipReason::Kind(kind) });
+                    self.left_out.push(left_out(Reason::Kind(kind)));
                     continue;
                 }
             }
             let Some(command) = entry.get("command").and_then(Value::as_str) else { continue };
             let Some(command) = command_line(command, entry.get("args"), grammar.dialect) else {
-                self.skipped.push(Skipped { point, reason: SkipReason::Arguments });
+                self.left_out.push(left_out(Reason::Arguments));
                 continue;
             };
             let command = &*command;

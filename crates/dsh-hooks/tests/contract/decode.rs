@@ -239,3 +239,27 @@ fn a_rewritten_input_that_cannot_be_kept_forbids_the_call() {
     let stop = format!(r#"{{"hookSpecificOutput":{{"hookEventName":"Stop",{twice}}}}}"#);
     assert_eq!(decode(Some(0), &stop, "", Some(Point::Stop)).said, None);
 }
+
+// spec: timeout-jobs-hooks/J58, timeout-jobs-hooks/J59
+#[test]
+fn of_a_text_the_first_64_kib_are_kept_with_a_note_of_the_rest() {
+    const MAX: usize = 64 << 10;
+    let fits = "x".repeat(MAX);
+    assert_eq!(read(&fits), plain(&fits));
+    // The last character that begins within the bound ends beyond it.
+    let long = format!("{}é{}", "x".repeat(MAX - 1), "y".repeat(100));
+    let kept = format!("{}\n[102 more bytes of the hook's text were dropped]", "x".repeat(MAX - 1));
+    assert_eq!(read(&long), plain(&kept));
+    assert_eq!(decode(Some(2), "", &long, None).reason, text(&kept));
+    let whole = answered(&json!({
+        "decision": "block", "reason": long, "continue": false, "stopReason": long, "systemMessage": long,
+        "hookSpecificOutput": { "hookEventName": "PreToolUse", "additionalContext": long },
+    }));
+    assert_eq!((&whole.reason, &whole.system_message), (&text(&kept), &text(&kept)));
+    assert_eq!(whole.stop, Some(Stop { reason: text(&kept) }));
+    assert_eq!(whole.additional_context, text(&kept));
+    let own = own(&json!({ "permissionDecision": "ask", "permissionDecisionReason": long })
+        .to_string()
+        .replace(['{', '}'], ""));
+    assert_eq!((own.said, own.reason), (Some(Said::Ask), text(&kept)));
+}

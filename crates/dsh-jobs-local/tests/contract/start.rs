@@ -47,7 +47,7 @@ async fn without_a_controller_there_are_no_jobs() {
     let error = fixture.try_start(request(None, never())).unwrap_err();
     assert!(matches!(error, StartError::NoController), "{error:?}");
     assert!(error.to_string().contains("no job controller serves this agent"), "{error}");
-    assert!(error.to_string().contains("@deepseek-ai/dsh-tool-jobs"), "{error}");
+    assert!(error.to_string().contains("the plugin `tool-jobs`"), "{error}");
     fixture.control(&fixture.app);
     nothing_is_left(&fixture).await;
 }
@@ -87,7 +87,7 @@ async fn an_owned_job_needs_the_registry_of_agents_and_another_does_not() {
     fixture.control(&fixture.app);
     let agent = fixture.agent("s-1");
     let refused = refusal(&fixture, request(Some(&agent), never()));
-    assert!(refused.contains("@deepseek-ai/dsh-agent"), "{refused}");
+    assert!(refused.contains("provides the service `agents`"), "{refused}");
     nothing_is_left(&fixture).await;
 
     // It is looked up at each start, and its coming or going leaves the service and its jobs alone.

@@ -8,11 +8,14 @@ use dsh_jobs::{JobError, KillError, StartError, WaitError};
 #[test]
 fn a_start_that_is_refused_says_what_to_do() {
     let refusals = [
-        (StartError::NoController, ["no job controller serves this agent", "@deepseek-ai/dsh-tool-jobs"]),
+        (
+            StartError::NoController,
+            ["no job controller serves this agent", "have the host load the plugin `tool-jobs`"],
+        ),
         (StartError::Kind, ["invalid job kind", "expected a non-empty string"]),
         (StartError::Label, ["invalid job label", "expected a non-empty string"]),
         (StartError::OutputLimit { given: 0 }, ["outputLimitBytes", "got 0"]),
-        (StartError::NoAgents, ["registry of agents", "@deepseek-ai/dsh-agent"]),
+        (StartError::NoAgents, ["registry of agents", "provides the service `agents`"]),
         (
             StartError::NotLive { agent: "s-1".into() },
             ["`s-1`", "start the job for the agent that is registered now"],
@@ -26,6 +29,7 @@ fn a_start_that_is_refused_says_what_to_do() {
     for (refusal, parts) in refusals {
         let text = refusal.to_string();
         assert!(parts.iter().all(|part| text.contains(part)), "{text}");
+        assert!(!text.contains('@'), "no package of another program: {text}");
         assert!(refusal.source().is_none());
     }
     let failed = StartError::Run("no such file".into());

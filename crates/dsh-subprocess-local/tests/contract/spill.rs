@@ -51,6 +51,20 @@ async fn all_of_a_stream_is_in_a_file_that_only_the_user_can_read() {
 }
 
 #[tokio::test]
+async fn files_that_are_to_be_kept_outlast_the_provider() {
+    let root = tempfile::tempdir().unwrap();
+    let config =
+        Config { spill_root: Some(root.path().to_owned()), keep_spill_files: true, ..Config::default() };
+    let fixture = Fixture::with(config).await;
+    let process = start(&fixture, "seq 1 10000");
+    assert_eq!(bounded(process.collected()).await.unwrap(), code(0));
+    let path = file(&process);
+    drop(process);
+    fixture.unload().await;
+    assert_eq!(fs::metadata(&path).unwrap().len(), 48_894);
+}
+
+#[tokio::test]
 async fn what_is_kept_whole_needs_no_file() {
     let (fixture, root) = with_root().await;
     let process = start(&fixture, "printf 12345678901234567890");

@@ -145,9 +145,10 @@ async fn where_the_background_is_switched_off_a_call_is_told_so_and_nothing_runs
 async fn without_jobs_a_call_is_told_what_to_load_and_nothing_runs() {
     let fixture = Fixture::on(Below { jobs: None, ..Below::default() }, |config| config).await;
     let outcome = fixture.call(in_background("touch ran")).await;
-    for package in ["@deepseek-ai/dsh-jobs", "@deepseek-ai/dsh-tool-jobs"] {
-        assert!(outcome.text().contains(package), "{}", outcome.text());
+    for plugin in ["`jobs-local`", "`tool-jobs`"] {
+        assert!(outcome.text().contains(plugin), "{}", outcome.text());
     }
+    assert!(!outcome.text().contains('@'), "no package of another program: {}", outcome.text());
     assert!(outcome.is_error() && !fixture.path().join("ran").exists());
 }
 
@@ -176,11 +177,7 @@ async fn without_somebody_who_can_stop_it_no_job_is_started() {
     mount(&fixture.app, dsh_jobs_local::plugin(), dsh_jobs_local::Config::default()).await;
     fixture.app.quiet().await;
     let outcome = fixture.call(in_background("touch ran")).await;
-    assert!(
-        outcome.is_error() && outcome.text().contains("@deepseek-ai/dsh-tool-jobs"),
-        "{}",
-        outcome.text()
-    );
+    assert!(outcome.is_error() && outcome.text().contains("the plugin `tool-jobs`"), "{}", outcome.text());
     assert!(!fixture.path().join("ran").exists());
     // The jobs that came later are used.
     let controller = fixture.jobs(|jobs| jobs.attach_controller(&fixture.app, "test")).unwrap();

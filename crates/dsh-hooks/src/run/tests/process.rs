@@ -140,9 +140,11 @@ async fn signals_and_missing_commands_decide_nothing() {
 async fn output_of_any_size_and_any_bytes_is_an_answer_or_none() {
     let flood = ran("head -c 10000000 /dev/zero | tr '\\0' x").await;
     let kept = flood.output.plain_stdout.as_deref().unwrap();
-    assert!(kept.len() < 5_000_000 && kept.contains(" bytes dropped]"), "{}", kept.len());
+    assert!(kept.len() < 70_000 && kept.ends_with(" were dropped]"), "{}", kept.len());
     let long = r#"printf '{"decision":"block","reason":"%s"}' "$(head -c 3000000 /dev/zero | tr '\0' x)""#;
-    assert_eq!(ran(long).await.output.reason.map(|reason| reason.len()), Some(3_000_000));
+    let reason = ran(long).await.output.reason.unwrap();
+    assert!(reason.starts_with(&"x".repeat(64 << 10)), "{}", reason.len());
+    assert!(reason.ends_with("\n[2934464 more bytes of the hook's text were dropped]"), "{}", reason.len());
     let bytes = ran(r#"printf '{"decision":"block","reason":"\xff\xfe"}'"#).await;
     assert_eq!(bytes.output.reason.as_deref(), Some("\u{fffd}\u{fffd}"));
     assert_eq!(ran(r"printf '\0\0a\0'").await.output.plain_stdout.as_deref(), Some("\0\0a\0"));
