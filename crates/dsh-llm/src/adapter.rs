@@ -13,12 +13,13 @@ use crate::sink::ChunkSink;
 
 /// Talks to the models of one or more providers; registered by [`Llm::register`](crate::Llm::register).
 ///
-/// It runs as its plugin's own code: when the plugin unloads, what runs of it ends at its current await.
+/// It runs as its plugin's own code: when the plugin unloads, what runs of it ends at its current await. That is dropped by
+/// whoever reads the answer; the unloading waits for a reader that is elsewhere, within the limit of any teardown.
 pub trait Adapter: Send + Sync + 'static {
     /// One model, with everything that a call of it needs.
     type Model: Model;
 
-    /// What there is to know of a provider that it is registered for; the id is the provider's own.
+    /// What there is to know of a provider, asked once when it is registered for it; the id is the provider's own.
     fn provider(&self, provider: &str) -> ProviderInfo;
 
     /// How failed calls of a provider are tried again, asked once when it is registered.
@@ -73,6 +74,7 @@ pub trait Model: Send + Sync + 'static {
 /// An adapter of any type.
 pub(crate) trait AnyAdapter: Send + Sync {
     fn provider(&self, provider: &str) -> ProviderInfo;
+    fn retry_policy(&self, provider: &str) -> RetryPolicy;
     fn models(self: Arc<Self>, provider: String) -> BoxFuture<'static, Result<Vec<ModelEntry>, LlmError>>;
     fn model(
         self: Arc<Self>,
@@ -85,6 +87,10 @@ pub(crate) trait AnyAdapter: Send + Sync {
 impl<A: Adapter> AnyAdapter for A {
     fn provider(&self, provider: &str) -> ProviderInfo {
         Adapter::provider(self, provider)
+    }
+
+    fn retry_policy(&self, provider: &str) -> RetryPolicy {
+        Adapter::retry_policy(self, provider)
     }
 
     fn models(self: Arc<Self>, provider: String) -> BoxFuture<'static, Result<Vec<ModelEntry>, LlmError>> {

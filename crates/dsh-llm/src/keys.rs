@@ -16,7 +16,8 @@ pub const LLM: Key<Llm> = Key::new("llm");
 /// others ([`ModelCall::below`]), run `next.clone()` again for a retry, or answer by itself. The innermost step asks the adapter,
 /// whose failure becomes the finish of the answer. What a listener returns as an error, and its panic, end the stream with
 /// that error. Cancellation of the request ends the adapter's work with a finish `aborted`; listeners are not dropped by it, but
-/// they are when nobody reads the stream any more.
+/// they are when nobody reads the stream any more. Unloading a listener's plugin waits for the answers that pass through it,
+/// within the limit of any teardown.
 ///
 /// Source: event `llm/stream`.
 pub const STREAM: Waterfall<ModelCall, Outcome> = Waterfall::new("llm/stream");

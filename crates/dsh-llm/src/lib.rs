@@ -6,7 +6,9 @@
 //!
 //! The service is [`Llm`]. Plugins register an [`Adapter`] for the providers that they talk to; whoever wants an answer makes a
 //! [`ModelRequest`] and reads a [`ModelStream`]. Between the two are the listeners of [`STREAM`]. Read `request`, `adapter` and
-//! `info`, then `sink` and `model_call` (how pieces travel), then `llm` (the way of a call, from top to bottom).
+//! `info`, then `sink` and `model_call` (how pieces travel), then `llm` (the way of a call, from top to bottom). What is
+//! registered under which name is in `claims`: adapters (`registry`), providers that can be set up (`directory`), and who looks
+//! for models (`discovery`).
 //!
 //! **Architecture Invariant:** nothing of the vocabulary is changed after it was made. A message is shared behind an `Arc` from
 //! the log to the request, with one id.
@@ -19,9 +21,11 @@
 
 mod call;
 mod chunk;
+pub mod classify;
 pub mod code;
 mod content;
 mod error;
+mod error_chain;
 mod failure;
 mod finish;
 mod message;
@@ -30,13 +34,18 @@ mod source;
 mod usage;
 
 mod adapter;
+mod assembler;
 mod info;
 mod model_call;
+mod offload;
 mod request;
 mod retry;
 mod sink;
 
 mod catalog;
+mod claims;
+mod directory;
+mod discovery;
 mod images;
 pub mod keys;
 mod llm;
@@ -46,16 +55,22 @@ mod registry;
 mod replay_state;
 mod resolve;
 mod stream;
+#[cfg(feature = "testing")]
+pub mod testing;
 
 use std::sync::Arc;
 
 use cordis::{BoxError, Context, Plugin, define};
 
 pub use adapter::{Adapter, Model};
+pub use assembler::{AssembleError, Assembler};
 pub use call::{AdapterDefaults, CallConfig, ToolSchema};
 pub use chunk::StreamChunk;
 pub use content::ContentBlock;
+pub use directory::{ConfigurableProvider, ConfigurableRegistration, DirectoryError};
+pub use discovery::{DiscoveredModel, DiscoveryError, DiscoveryQuery};
 pub use error::LlmError;
+pub use error_chain::error_chain;
 pub use failure::{InvalidFailure, LlmFailure};
 pub use finish::FinishReason;
 pub use info::{Modality, ModelEntry, ModelInfo, ProviderInfo, Reasoning, ReasoningEffort};
@@ -63,6 +78,7 @@ pub use keys::{ADAPTERS_UPDATED, LLM, STREAM};
 pub use llm::Llm;
 pub use message::{InvalidMessage, Message, Role};
 pub use model_call::{Below, ModelCall, Outcome};
+pub use offload::{ImageBudget, ImageEncoding, offload_images};
 pub use prepared::PreparedCall;
 pub use registry::{RegisterError, Registration};
 pub use request::{ModelRequest, Purpose};
@@ -80,6 +96,9 @@ pub fn plugin() -> impl Plugin<Config = ()> {
 }
 
 async fn apply(ctx: &Context, (): (), _config: &()) -> Result<(), BoxError> {
-    ctx.provide(LLM, Arc::new(Llm::new(ctx.clone())))?;
+    let llm = Llm::new(ctx.clone());
+    let closed = llm.clone();
+    ctx.effect("registries", move || async move { closed.close() })?;
+    ctx.provide(LLM, Arc::new(llm))?;
     Ok(())
 }

@@ -2,16 +2,17 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use cordis::{BoxError, Context};
 use tokio_util::sync::CancellationToken;
 
-use crate::adapter::Adapter;
+use crate::adapter::{Adapter, AnyAdapter};
 use crate::call::CallConfig;
 use crate::catalog::checked_entries;
 use crate::chunk::StreamChunk;
 use crate::code;
+use crate::directory::Directory;
+use crate::discovery::Discoveries;
 use crate::error::LlmError;
 use crate::finish::FinishReason;
 use crate::images::text_only;
@@ -20,27 +21,35 @@ use crate::keys::{ADAPTERS_UPDATED, STREAM};
 use crate::model_call::{ModelCall, Outcome};
 use crate::pinned::{Pinned, Route, refused};
 use crate::prepared::PreparedCall;
-use crate::registry::{Described, RegisterError, Registration, Registry, described, erased};
+use crate::registry::{RegisterError, Registration, Registry, described, served};
 use crate::replay_state::own_replay_state;
 use crate::request::ModelRequest;
-use crate::resolve::{checked, resolved};
+use crate::resolve::{checked, resolved, undefaulted};
 use crate::stream::ModelStream;
 
 /// Where models are asked, and where adapters are registered; provided as [`LLM`](crate::LLM).
 #[derive(Clone)]
 pub struct Llm {
-    ctx: Context,
+    pub(crate) ctx: Context,
     registry: Arc<Registry>,
-    next_id: Arc<AtomicU64>,
+    pub(crate) directory: Arc<Directory>,
+    pub(crate) discoveries: Arc<Discoveries>,
 }
 
 impl Llm {
     pub(crate) fn new(ctx: Context) -> Self {
-        Self { ctx, registry: Arc::default(), next_id: Arc::default() }
+        Self { ctx, registry: Arc::default(), directory: Arc::default(), discoveries: Arc::default() }
+    }
+
+    /// Forgets what is registered, and takes nothing any more.
+    pub(crate) fn close(&self) {
+        self.registry.close();
+        self.directory.close();
+        self.discoveries.close();
     }
 
     /// Registers an adapter for providers, as long as the plugin of `ctx` lives. All of them are served from then on, or
-    /// none. How failed calls are tried again is asked for once.
+    /// none. What is to be known of a provider is asked for once.
     ///
     /// # Errors
     /// See [`RegisterError`].
@@ -50,50 +59,44 @@ impl Llm {
         providers: impl IntoIterator<Item = impl Into<String>>,
         adapter: impl Adapter,
     ) -> Result<Registration, RegisterError> {
-        let adapter = Arc::new(adapter);
-        let describe = Described(adapter.clone());
-        let providers: Vec<String> = providers.into_iter().map(Into::into).collect();
+        self.register_erased(ctx, providers.into_iter().map(Into::into).collect(), Arc::new(adapter))
+    }
+
+    fn register_erased(
+        &self,
+        ctx: &Context,
+        providers: Vec<String>,
+        adapter: Arc<dyn AnyAdapter>,
+    ) -> Result<Registration, RegisterError> {
         if providers.is_empty() {
             return Err(RegisterError::NoProvider);
         }
-        let routes = described(&describe, providers, &ctx.fiber().label())?;
-        let names = routes.iter().map(|(name, _)| format!("{name:?}")).collect::<Vec<_>>().join(", ");
-        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        let described = described(&*adapter, providers, &ctx.fiber().label())?;
+        let names = described.iter().map(|(info, _)| format!("{:?}", info.id)).collect::<Vec<_>>().join(", ");
+        let mut made = None;
         let effect = ctx.effects(format!("adapter of {names}"), |ctx| {
-            let (_, lent) = ctx.lend("adapter", erased(adapter))?;
-            let (registry, told) = (self.registry.clone(), self.ctx.clone());
-            self.registry.add(lent, routes, id)?;
-            let undo = ctx.effect("routes", move || async move {
-                registry.remove(id);
-                told.emit(ADAPTERS_UPDATED, &());
-            });
-            if undo.is_err() {
-                self.registry.remove(id);
-            }
-            undo?;
+            let (_, lent) = ctx.lend("adapter", adapter)?;
+            let told = self.ctx.clone();
+            let gone = move || told.emit(ADAPTERS_UPDATED, &());
+            let (id, _) = self.registry.claim(ctx, "routes".to_owned(), served(described, &lent), gone)?;
+            made = Some((id, lent));
             Ok::<(), RegisterError>(())
         })?;
+        let Some((id, lent)) = made else { return Err(RegisterError::Disposed) };
         self.ctx.emit(ADAPTERS_UPDATED, &());
-        Ok(Registration {
-            ctx: self.ctx.clone(),
-            registry: self.registry.clone(),
-            id,
-            adapter: Box::new(describe),
-            effect,
-        })
+        Ok(Registration { ctx: self.ctx.clone(), registry: self.registry.clone(), id, lent, effect })
     }
 
     /// The providers that have an adapter, in the order in which they were registered.
     #[must_use]
     pub fn providers(&self) -> Vec<ProviderInfo> {
-        let asked = self.registry.providers().into_iter();
-        asked.filter_map(|(name, lent)| lent.call(|adapter| adapter.provider(&name)).ok()).collect()
+        self.registry.entries().into_iter().map(|(_, served)| served.info).collect()
     }
 
     /// Whether a provider has an adapter.
     #[must_use]
     pub fn has_provider(&self, provider: &str) -> bool {
-        self.registry.route(provider).is_some()
+        self.registry.get(provider).is_some()
     }
 
     /// The models of a provider to choose from. A model that is not among them can be asked all the same.
@@ -150,7 +153,8 @@ impl Llm {
         let llm = self.clone();
         ModelStream::new(|out| {
             Box::pin(async move {
-                let mut call = ModelCall { request, out, pinned };
+                let caller = request.cancellation.clone();
+                let mut call = ModelCall { request, out, pinned, caller };
                 llm.ctx.waterfall(STREAM, &mut call, &llm, Self::answer).await
             })
         })
@@ -158,11 +162,13 @@ impl Llm {
 
     /// The innermost step: whatever fails here becomes the finish of the answer.
     async fn answer(&self, call: &mut ModelCall) -> Outcome {
-        // Its end must be seen also when a listener has put another one in.
-        let cancellation = call.request.cancellation.clone();
-        let Err(error) = unless_cancelled(&cancellation, self.ask(call)).await else { return Ok(()) };
-        let aborted = cancellation.is_cancelled() || error.code() == code::ABORTED;
-        if call.out.is_finished() {
+        // A listener may put another token in, which does not keep the caller from cancelling.
+        let (asked, caller) = (call.request.cancellation.clone(), call.caller.clone());
+        let finishes = call.out.finishes();
+        let work = unless_cancelled(&caller, unless_cancelled(&asked, self.ask(call)));
+        let Err(error) = work.await else { return Ok(()) };
+        let aborted = caller.is_cancelled() || asked.is_cancelled() || error.code() == code::ABORTED;
+        if call.out.finishes() != finishes {
             return if aborted { Ok(()) } else { Err(BoxError::from(error)) };
         }
         let failure = error.into_failure();
@@ -173,15 +179,22 @@ impl Llm {
     }
 
     async fn ask(&self, call: &ModelCall) -> Result<(), LlmError> {
-        let request = &call.request;
+        let mut request = call.request.clone();
+        // What the adapter does outside of its future ends with the call, however the call ends.
+        request.cancellation = request.cancellation.child_token();
+        let _over = request.cancellation.clone().drop_guard();
         let pinned = match &call.pinned {
             Some(pinned) if *pinned.config() == request.config => pinned.clone(),
-            Some(_) | None => self.pin(request.config.clone(), &request.cancellation).await?,
+            Some(pinned) => {
+                let config = undefaulted(request.config.clone(), &pinned.resolved);
+                self.pin(config, &request.cancellation).await?
+            }
+            None => self.pin(request.config.clone(), &request.cancellation).await?,
         };
-        let mut request = request.clone();
         request.config = pinned.config().clone();
+        let own = pinned.route.registration;
         request.messages = own_replay_state(request.messages, |provider| {
-            self.registry.route(provider).is_some_and(|route| route.adapter == pinned.route.adapter)
+            self.registry.get(provider).is_some_and(|(registration, _)| registration == own)
         });
         request.messages = text_only(request.messages, &pinned.info);
         pinned.stream(request, call.out.clone()).await
@@ -204,19 +217,21 @@ impl Llm {
     }
 
     fn route(&self, provider: &str) -> Result<Route, LlmError> {
-        self.registry.route(provider).ok_or_else(|| {
-            let names: Vec<String> = self.registry.providers().into_iter().map(|(name, _)| name).collect();
+        let Some((registration, served)) = self.registry.get(provider) else {
+            let names = self.registry.names();
             let remedy = match names.as_slice() {
-                [] => "no adapter is registered at all".to_owned(),
-                names => format!("there are {}", names.join(", ")),
+                [] => "none is registered; load a plugin that has one, such as llm-deepseek, or llm-replay to run without a network".to_owned(),
+                names => format!("choose one of {}", names.join(", ")),
             };
-            LlmError::new(code::NO_ADAPTER, format!("no adapter serves provider {provider:?}: {remedy}"))
-        })
+            let message = format!("no adapter serves provider {provider:?}: {remedy}");
+            return Err(LlmError::new(code::NO_ADAPTER, message));
+        };
+        Ok(Route { registration, lent: served.lent, retry_policy: served.retry_policy })
     }
 }
 
 /// Ends with the cancellation, whatever the work does.
-async fn unless_cancelled<T>(
+pub(crate) async fn unless_cancelled<T>(
     cancellation: &CancellationToken,
     work: impl Future<Output = Result<T, LlmError>>,
 ) -> Result<T, LlmError> {
@@ -229,6 +244,6 @@ async fn unless_cancelled<T>(
 
 impl fmt::Debug for Llm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Llm").field("registry", &self.registry).finish_non_exhaustive()
+        f.debug_struct("Llm").field("providers", &self.registry.names()).finish_non_exhaustive()
     }
 }

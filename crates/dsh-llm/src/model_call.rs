@@ -1,10 +1,10 @@
 //! A call of a model on its way through the listeners.
 
 use std::fmt;
-use std::future::poll_fn;
 use std::sync::Arc;
 
 use cordis::{BoxError, Next, Run};
+use tokio_util::sync::CancellationToken;
 
 use crate::chunk::StreamChunk;
 use crate::pinned::Pinned;
@@ -24,6 +24,8 @@ pub struct ModelCall {
     pub out: ChunkSink,
     /// The model that the call was prepared for.
     pub(crate) pinned: Option<Arc<Pinned>>,
+    /// The caller's own cancellation, whatever the request says by now.
+    pub(crate) caller: CancellationToken,
 }
 
 impl ModelCall {
@@ -70,7 +72,7 @@ impl Below<'_> {
     /// # Cancel safety
     /// Nothing is lost when the future is dropped.
     pub async fn next(&mut self) -> Option<StreamChunk> {
-        poll_fn(|cx| self.source.poll_next(cx)).await
+        self.source.next().await
     }
 
     /// What came of it; fine as long as it is not over. What is not over by then is dropped.

@@ -22,7 +22,7 @@ pub(crate) type LentAdapter = Lent<Arc<dyn AnyAdapter>>;
 #[derive(Clone)]
 pub(crate) struct Route {
     /// Tells adapters apart: the same for all providers of one registration.
-    pub(crate) adapter: u64,
+    pub(crate) registration: u64,
     pub(crate) lent: LentAdapter,
     pub(crate) retry_policy: RetryPolicy,
 }

@@ -12,7 +12,27 @@ use crate::request::ModelRequest;
 use crate::retry::RetryPolicy;
 use crate::stream::ModelStream;
 
-/// A call whose model is looked up already; see [`Llm::prepare`]. It is made once: streaming consumes it.
+/// A call whose model is looked up already; see [`Llm::prepare`]. It is made once: streaming consumes it, and a second stream
+/// does not compile.
+///
+/// ```compile_fail,E0382
+/// # use dsh_llm::{LlmError, ModelRequest, PreparedCall};
+/// fn twice(call: PreparedCall, request: ModelRequest) -> Result<(), LlmError> {
+///     let first = call.stream(request.clone())?;
+///     let second = call.stream(request)?;
+/// #   drop((first, second));
+///     Ok(())
+/// }
+/// ```
+///
+/// ```
+/// # use dsh_llm::{LlmError, ModelRequest, PreparedCall};
+/// fn once(call: PreparedCall, request: ModelRequest) -> Result<(), LlmError> {
+///     let first = call.stream(request.clone())?;
+/// #   drop(first);
+///     Ok(())
+/// }
+/// ```
 #[derive(Debug)]
 pub struct PreparedCall {
     llm: Llm,

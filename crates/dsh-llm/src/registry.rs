@@ -1,40 +1,37 @@
 //! Which adapter serves which provider.
 
+use std::fmt;
 use std::sync::Arc;
 
-use cordis::{Context, Effect, Inactive};
-use parking_lot::Mutex;
+use cordis::{Context, Disposed, Effect, Inactive, Refused};
 use thiserror::Error;
 
-use crate::adapter::{Adapter, AnyAdapter};
+use crate::adapter::AnyAdapter;
+use crate::claims::{ClaimError, Claims};
 use crate::code;
 use crate::info::ProviderInfo;
 use crate::keys::ADAPTERS_UPDATED;
-use crate::pinned::{LentAdapter, Route};
+use crate::pinned::LentAdapter;
 use crate::retry::{InvalidRetryPolicy, RetryPolicy};
 
-/// The registrations in their order.
-#[derive(Default)]
-pub(crate) struct Registry {
-    registered: Mutex<Vec<Registered>>,
-}
+/// The adapters by the names of their providers.
+pub(crate) type Registry = Claims<Served>;
 
-/// One adapter with its providers.
+/// What is known of a provider as long as it is served.
 #[derive(Clone)]
-struct Registered {
-    id: u64,
-    lent: LentAdapter,
-    providers: Vec<(String, RetryPolicy)>,
+pub(crate) struct Served {
+    pub(crate) info: ProviderInfo,
+    pub(crate) retry_policy: RetryPolicy,
+    pub(crate) lent: LentAdapter,
 }
 
 /// An adapter that is registered; see [`Llm::register`](crate::Llm::register). Dropping it changes nothing: the registration
 /// ends with the plugin that made it.
-#[derive(Debug)]
 pub struct Registration {
     pub(crate) ctx: Context,
     pub(crate) registry: Arc<Registry>,
     pub(crate) id: u64,
-    pub(crate) adapter: Box<dyn Describe>,
+    pub(crate) lent: LentAdapter,
     pub(crate) effect: Effect,
 }
 
@@ -74,9 +71,18 @@ pub enum RegisterError {
         /// Why.
         source: InvalidRetryPolicy,
     },
+    /// The adapter panicked when it was asked about other providers.
+    #[error("the adapter panicked when it was asked about its providers: {reason}")]
+    Panicked {
+        /// What it panicked with.
+        reason: String,
+    },
     /// The adapter has been taken back.
     #[error("the adapter has been taken back")]
     Disposed,
+    /// The service that it is registered with is unloaded.
+    #[error("the service `llm` is unloaded: declare it as a need to be reloaded with it")]
+    Closed,
     /// The plugin is not active.
     #[error(transparent)]
     Inactive(#[from] Inactive),
@@ -87,132 +93,67 @@ impl RegisterError {
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
-            Self::NoProvider | Self::Unnamed | Self::Described { .. } | Self::RetryPolicy { .. } => {
-                code::INVALID_ADAPTER
-            }
+            Self::NoProvider
+            | Self::Unnamed
+            | Self::Described { .. }
+            | Self::RetryPolicy { .. }
+            | Self::Panicked { .. } => code::INVALID_ADAPTER,
             Self::Duplicate { .. } => code::DUPLICATE_ADAPTER,
-            Self::Disposed | Self::Inactive(_) => code::REGISTRATION_DISPOSED,
+            Self::Disposed | Self::Closed | Self::Inactive(_) => code::REGISTRATION_DISPOSED,
         }
     }
 }
 
-/// What an adapter says of a provider, asked on its plugin's stack.
-pub(crate) trait Describe: Send + Sync + std::fmt::Debug {
-    fn describe(&self, provider: &str) -> (ProviderInfo, RetryPolicy);
-}
-
-pub(crate) struct Described<A>(pub(crate) Arc<A>);
-
-impl<A: Adapter> Describe for Described<A> {
-    fn describe(&self, provider: &str) -> (ProviderInfo, RetryPolicy) {
-        (Adapter::provider(&*self.0, provider), self.0.retry_policy(provider))
+impl From<ClaimError> for RegisterError {
+    fn from(error: ClaimError) -> Self {
+        match error {
+            ClaimError::Taken { name, owner } => Self::Duplicate { provider: name, owner },
+            ClaimError::Gone => Self::Disposed,
+            ClaimError::Closed => Self::Closed,
+            ClaimError::Inactive(inactive) => Self::Inactive(inactive),
+        }
     }
 }
 
-impl<A> std::fmt::Debug for Described<A> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Described")
-    }
-}
-
-/// Looks at what can be known without the other registrations.
+/// What an adapter says of the providers that it is to serve.
 pub(crate) fn described(
-    adapter: &dyn Describe,
+    adapter: &dyn AnyAdapter,
     providers: Vec<String>,
     owner: &str,
-) -> Result<Vec<(String, RetryPolicy)>, RegisterError> {
-    let mut routes: Vec<(String, RetryPolicy)> = Vec::new();
+) -> Result<Vec<(ProviderInfo, RetryPolicy)>, RegisterError> {
+    let mut described: Vec<(ProviderInfo, RetryPolicy)> = Vec::new();
     for provider in providers {
         if provider.is_empty() {
             return Err(RegisterError::Unnamed);
         }
-        if routes.iter().any(|(before, _)| *before == provider) {
+        if described.iter().any(|(before, _)| before.id == provider) {
             return Err(RegisterError::Duplicate { provider, owner: owner.to_owned() });
         }
-        let (info, policy) = adapter.describe(&provider);
+        let info = adapter.provider(&provider);
         if info.id != provider || info.name.is_empty() {
             return Err(RegisterError::Described { provider, described: info.id, name: info.name });
         }
-        policy.check().map_err(|source| RegisterError::RetryPolicy { provider: provider.clone(), source })?;
-        routes.push((provider, policy));
+        let policy = adapter.retry_policy(&provider);
+        policy.check().map_err(|source| RegisterError::RetryPolicy { provider, source })?;
+        described.push((info, policy));
     }
-    Ok(routes)
+    Ok(described)
 }
 
-impl Registry {
-    pub(crate) fn add(
-        &self,
-        lent: LentAdapter,
-        providers: Vec<(String, RetryPolicy)>,
-        id: u64,
-    ) -> Result<(), RegisterError> {
-        let mut registered = self.registered.lock();
-        free(&registered, &providers, None)?;
-        registered.push(Registered { id, lent, providers });
-        Ok(())
-    }
-
-    fn replace(&self, id: u64, providers: Vec<(String, RetryPolicy)>) -> Result<(), RegisterError> {
-        let mut registered = self.registered.lock();
-        free(&registered, &providers, Some(id))?;
-        let entry = registered.iter_mut().find(|entry| entry.id == id).ok_or(RegisterError::Disposed)?;
-        let old = std::mem::replace(&mut entry.providers, providers);
-        drop(registered);
-        drop(old);
-        Ok(())
-    }
-
-    pub(crate) fn remove(&self, id: u64) {
-        let mut registered = self.registered.lock();
-        let gone = registered.iter().position(|entry| entry.id == id).map(|index| registered.remove(index));
-        drop(registered);
-        drop(gone);
-    }
-
-    pub(crate) fn route(&self, provider: &str) -> Option<Route> {
-        let registered = self.registered.lock();
-        registered.iter().find_map(|entry| {
-            let (_, policy) = entry.providers.iter().find(|(name, _)| name == provider)?;
-            Some(Route { adapter: entry.id, lent: entry.lent.clone(), retry_policy: policy.clone() })
-        })
-    }
-
-    /// The providers in the order of their registrations.
-    pub(crate) fn providers(&self) -> Vec<(String, LentAdapter)> {
-        let registered = self.registered.lock();
-        let of = |entry: &Registered| -> Vec<(String, LentAdapter)> {
-            entry.providers.iter().map(|(name, _)| (name.clone(), entry.lent.clone())).collect()
-        };
-        registered.iter().flat_map(of).collect()
-    }
-}
-
-/// Whether nobody else serves one of the providers.
-fn free(
-    registered: &[Registered],
-    providers: &[(String, RetryPolicy)],
-    own: Option<u64>,
-) -> Result<(), RegisterError> {
-    for entry in registered.iter().filter(|entry| Some(entry.id) != own) {
-        if let Some((provider, _)) =
-            providers.iter().find(|(name, _)| entry.providers.iter().any(|(served, _)| served == name))
-        {
-            return Err(RegisterError::Duplicate { provider: provider.clone(), owner: entry.lent.owner() });
-        }
-    }
-    Ok(())
-}
-
-impl std::fmt::Debug for Registry {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let providers: Vec<String> = self.providers().into_iter().map(|(name, _)| name).collect();
-        f.debug_struct("Registry").field("providers", &providers).finish()
-    }
+/// The entries of an adapter in the registry.
+pub(crate) fn served(
+    described: Vec<(ProviderInfo, RetryPolicy)>,
+    lent: &LentAdapter,
+) -> Vec<(String, Served)> {
+    let served = |(info, retry_policy): (ProviderInfo, RetryPolicy)| {
+        (info.id.clone(), Served { info, retry_policy, lent: lent.clone() })
+    };
+    described.into_iter().map(served).collect()
 }
 
 impl Registration {
-    /// Serves other providers from now on, or none, in one step. Policies of retries are asked for anew; calls that are
-    /// prepared already are not touched.
+    /// Serves other providers from now on, or none, in one step. What is to be known of them is asked for anew; calls that
+    /// are prepared already are not touched.
     ///
     /// # Errors
     /// See [`RegisterError`]; the providers stay what they were.
@@ -220,22 +161,32 @@ impl Registration {
         &self,
         providers: impl IntoIterator<Item = impl Into<String>>,
     ) -> Result<(), RegisterError> {
+        self.replace_all(providers.into_iter().map(Into::into).collect())
+    }
+
+    fn replace_all(&self, providers: Vec<String>) -> Result<(), RegisterError> {
         if !self.effect.is_live() {
             return Err(RegisterError::Disposed);
         }
-        let providers = providers.into_iter().map(Into::into).collect();
-        let routes = described(&*self.adapter, providers, &self.ctx.fiber().label())?;
-        self.registry.replace(self.id, routes)?;
+        let owner = self.lent.owner();
+        let asked = self.lent.call(|adapter| described(&**adapter, providers, &owner));
+        let described = asked.map_err(|refused| match refused {
+            Refused::Panicked { reason, .. } => RegisterError::Panicked { reason },
+            Refused::Gone { .. } | _ => RegisterError::Disposed,
+        })?;
+        self.registry.replace(self.id, served(described?, &self.lent))?;
         self.ctx.emit(ADAPTERS_UPDATED, &());
         Ok(())
     }
 
     /// Takes the adapter back, and waits until nothing of it runs.
-    pub async fn dispose(self) {
-        self.effect.dispose().await;
+    pub async fn dispose(self) -> Disposed {
+        self.effect.dispose().await
     }
 }
 
-pub(crate) fn erased(adapter: Arc<impl Adapter>) -> Arc<dyn AnyAdapter> {
-    adapter
+impl fmt::Debug for Registration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Registration").field("adapter", &self.lent).finish_non_exhaustive()
+    }
 }

@@ -38,6 +38,19 @@ pub(crate) fn resolved(mut config: CallConfig, info: &ModelInfo) -> Result<Resol
     Ok(Resolved { config, defaults })
 }
 
+/// Leaves open again what the adapter of another model chose, unless somebody has chosen since.
+pub(crate) fn undefaulted(mut config: CallConfig, before: &Resolved) -> CallConfig {
+    if before.defaults.reasoning_effort == Some(true)
+        && config.reasoning_effort == before.config.reasoning_effort
+    {
+        config.reasoning_effort = None;
+    }
+    if before.defaults.max_tokens == Some(true) && config.max_tokens == before.config.max_tokens {
+        config.max_tokens = None;
+    }
+    config
+}
+
 fn unsupported(info: &ModelInfo, effort: &str) -> LlmError {
     let efforts: Vec<&str> = info
         .reasoning

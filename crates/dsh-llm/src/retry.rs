@@ -14,26 +14,56 @@ const MAX_DELAY_MS: f64 = 2_147_483_647.0;
 
 /// How failed calls of a model are tried again. Whoever retries decides by it; nothing here does.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "mode", rename_all = "lowercase", rename_all_fields = "camelCase")]
+#[serde(from = "Written", tag = "mode", rename_all = "lowercase", rename_all_fields = "camelCase")]
 pub enum RetryPolicy {
     /// A number of times, and only for failures that may pass.
     Normal {
         /// How often in one step; 0 for never.
-        #[serde(default = "default_max_retries")]
         max_retries: u32,
         /// The codes of failures that may pass; at least one, each once.
-        #[serde(default = "default_codes")]
         retryable_codes: Vec<String>,
         /// How long to wait.
-        #[serde(default)]
         backoff: Backoff,
     },
     /// Whatever fails, without end.
     Always {
         /// How long to wait.
-        #[serde(default)]
         backoff: Backoff,
     },
+}
+
+/// A policy as it is written: `always` may keep what only `normal` reads, so that one word changes the mode.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(rename = "RetryPolicy")]
+struct Written {
+    /// `normal` retries a number of times what may pass, `always` retries everything without end.
+    mode: Mode,
+    /// How often in one step; 0 for never, 5 without it.
+    #[serde(default = "default_max_retries")]
+    max_retries: u32,
+    /// The codes of failures that may pass; at least one, each once.
+    #[serde(default = "default_codes")]
+    retryable_codes: Vec<String>,
+    /// How long to wait.
+    #[serde(default)]
+    backoff: Backoff,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Mode {
+    Normal,
+    Always,
+}
+
+impl From<Written> for RetryPolicy {
+    fn from(Written { mode, max_retries, retryable_codes, backoff }: Written) -> Self {
+        match mode {
+            Mode::Normal => Self::Normal { max_retries, retryable_codes, backoff },
+            Mode::Always => Self::Always { backoff },
+        }
+    }
 }
 
 /// How long to wait before the next try: twice as long each time, within a limit, and never quite the same.
