@@ -172,8 +172,8 @@ const PACKAGES: [Package; 2] = [
     },
     Package {
         name: "dsh-bench",
-        prefixes: &["session-", "tool-call", "spawn/", "stream/"],
-        timed: &["sessions", "tool-calls", "processes"],
+        prefixes: &["session-", "tool-call", "spawn/", "stream/", "model/"],
+        timed: &["sessions", "tool-calls", "processes", "models"],
         sizes: "session-sizes",
     },
 ];

@@ -13,6 +13,7 @@ pub const DEFINITIONS: &[&str] = &[
     "dsh-llm",
     "dsh-session",
     "dsh-session-projection",
+    "dsh-token-meter",
     "dsh-prompt",
     "dsh-agent",
     "dsh-approval",

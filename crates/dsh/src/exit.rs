@@ -58,7 +58,9 @@ impl From<Exit> for ExitCode {
 }
 
 /// Prints a line for the user that is no output. If nobody reads it, nobody misses it.
+///
+/// It is written at once: what others write to the terminal meanwhile stands before or after it.
 pub(crate) fn say(line: impl Display) {
     use io::Write as _;
-    let _ = writeln!(io::stderr(), "dsh: {line}");
+    let _ = io::stderr().write_all(format!("dsh: {line}\n").as_bytes());
 }

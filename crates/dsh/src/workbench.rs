@@ -15,18 +15,20 @@ pub(crate) struct Workbench<'a> {
     pub(crate) shown_as: Option<PathBuf>,
     /// Where files with long output are kept while the tools are there; in the folder for temporary files if absent.
     pub(crate) spill_root: Option<PathBuf>,
+    /// Whether these files stay.
+    pub(crate) keep_spill_files: bool,
 }
 
 impl<'a> Workbench<'a> {
     /// Everything as usual.
     pub(crate) fn new(workspace: &'a Path) -> Self {
-        Self { workspace, shown_as: None, spill_root: None }
+        Self { workspace, shown_as: None, spill_root: None, keep_spill_files: false }
     }
 
     /// Mounts it all. When it is unmounted nothing that commands have started is left.
     pub(crate) async fn mount(self, ctx: &Context) -> anyhow::Result<()> {
-        let Self { workspace, shown_as, spill_root } = self;
-        let subprocess = dsh_subprocess_local::Config { spill_root, ..Default::default() };
+        let Self { workspace, shown_as, spill_root, keep_spill_files } = self;
+        let subprocess = dsh_subprocess_local::Config { spill_root, keep_spill_files, ..Default::default() };
         mount(ctx, dsh_subprocess_local::plugin(), subprocess).await?;
         mount(ctx, dsh_shell_local::plugin(), dsh_shell_local::Config::default()).await?;
         mount(ctx, dsh_shell::plugin(), dsh_shell::Config::default()).await?;

@@ -54,6 +54,9 @@ const fn emit(listeners: f64) -> Reach {
     Reach::Floor { factor: 1.05, plus: 20.0 + 0.2 * listeners }
 }
 
+/// 10 MB at 150 MB/s.
+const DECODE: f64 = 10.0 / 150.0 * 1e9;
+
 /// A hand-written chain of boxed futures twice over, and 30 ns.
 const WATERFALL: Reach = Reach::Floor { factor: 2.0, plus: 30.0 };
 
@@ -154,4 +157,8 @@ pub const WORKS: &[Work] = &[
     ns("spawn/true/large-host", SPAWN),
     ns("stream/100MB", STREAM),
     ns("stream/100MB/bash-tool", STREAM),
+    ns("model/decode-10MB", Reach::AtMost(DECODE)),
+    ns("model/first-delta", Reach::AtMost(200.0 * US)),
+    ns("model/piece", Reach::AtMost(1.0 * US)),
+    ns("model/piece/3-listeners", Reach::AtMost(3.0 * US)),
 ];

@@ -34,13 +34,14 @@ Examples:
 
 const CALL_SAFETY: &str = "\
 The tool is really run, with your rights and not confined, in the folder that you are in or that --workspace names. Nothing
-is stored: the session is in memory. Ctrl-C cancels the call, which still comes to its result; a second one does not wait
+is stored: the session is in memory. Only the files with long output that a result names are kept. Ctrl-C cancels the call, which still comes to its result; a second one does not wait
 for it.";
 
 pub(super) const TOOLS_EXIT_CODES: &str = "\
 Exit codes:
     0  everything was done, and a tool that was called succeeded
-    1  the call was refused, failed or was cancelled; it fails also where the tool does not take the arguments
+    1  the call was refused, failed or was cancelled; it fails also where the tool does not take the arguments; or a job
+       that was waited for did not come to its own end
     2  the command line is wrong, or the arguments are no text that can be read as JSON; nothing was run
   130  Ctrl-C at the question of --approve ask; nothing was run";
 
@@ -97,11 +98,15 @@ pub(crate) struct ToolsCallArgs {
     /// Have the call ask for approval, which nothing does by itself, and answer in this way.
     #[arg(long, value_name = "ANSWER")]
     pub(crate) approve: Option<Approve>,
+    /// Wait for the jobs that the call has started, and print what they say. Without it they are ended with the program.
+    #[arg(long)]
+    pub(crate) wait: bool,
     /// The folder that the tools work in. By itself the one that you are in.
     #[arg(long, value_name = "DIR")]
     pub(crate) workspace: Option<PathBuf>,
     /// Print one JSON object per line, told apart by `type`: the `call`, a `station` for each that is reached or left, of
-    /// which those of the station `output` have what the body wrote, and last the `result`. What is wrong with the command
+    /// which those of the station `output` have what the body wrote, the `result`, and with --wait a `job` for all that a
+    /// job says and how it ends. What is wrong with the command
     /// line is text on standard error.
     #[arg(long)]
     pub(crate) json: bool,

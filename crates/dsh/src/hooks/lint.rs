@@ -3,6 +3,8 @@
 //! The plugin leaves out what it does not understand, most of it without a word. What is left out, and why, is said here; which
 //! hooks remain is the plugin's own reading.
 
+use std::time::Duration;
+
 use dsh_hooks::bridge::Grammar;
 use dsh_hooks::{Dialect, Matcher, Point};
 use dsh_tools::{ArgumentsError, parse_arguments};
@@ -42,6 +44,9 @@ const ELSEWHERE: [&str; 26] = [
     "WorktreeRemove",
     "MessageDisplay",
 ];
+
+/// In less time no shell starts and runs a program on a machine that does something else too.
+const MIN_SENSIBLE: Duration = Duration::from_millis(50);
 
 /// How bad a problem is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -289,6 +294,16 @@ impl Linted {
                     format!("{at}.{key}"),
                     format!("it is in seconds, and the shell ends every hook after {max}: were milliseconds meant?"),
                 ),
+                Some(seconds) if seconds > 0.0 && seconds < MIN_SENSIBLE.as_secs_f64() => {
+                    let limit = Duration::from_secs_f64(seconds);
+                    self.warn(
+                        format!("{at}.{key}"),
+                        format!(
+                            "it is in seconds, and in {limit:?} no shell starts and runs anything: the hook is ended before it \
+                             decides"
+                        ),
+                    );
+                }
                 Some(seconds) if seconds > 0.0 => {}
                 Some(_) | None => self.error(
                     format!("{at}.{key}"),

@@ -26,7 +26,7 @@ pub(crate) fn run(args: &HooksRunArgs, color: ColorChoice) -> Result<Exit, Failu
     let workspace = workspace(args.written_for.workspace.as_deref()).map_err(Failure::bad_input)?;
     let occasion = Occasion::of(args, &reading.grammar())?;
     let files = settings::find(&reading, &args.settings, &workspace)?;
-    let files = files.into_iter().map(|file| load(&reading, file));
+    let files = files.into_iter().map(|file| load(&reading, file, args.point));
     let files: Vec<Loaded> = files.collect::<anyhow::Result<_>>().map_err(Failure::bad_input)?;
     let runtime = runtime()?;
     let ended = runtime.block_on(async {

@@ -14,11 +14,13 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use crate::app::mount;
+use crate::exit::say;
 use crate::hooks::dialect::Reading;
 use crate::hooks::gate::Gate;
 use crate::hooks::telling::Telling;
 use crate::tools::agent;
 use crate::tools::host::Host;
+use crate::visible::visible;
 
 /// Settings whose hooks run.
 pub(crate) struct Loaded {
@@ -113,11 +115,14 @@ impl Stage {
     }
 }
 
-/// Reads what the plugin will read.
-pub(crate) fn load(reading: &Reading, file: PathBuf) -> anyhow::Result<Loaded> {
+/// Reads what the plugin will read, and says which hooks of a point it leaves out.
+pub(crate) fn load(reading: &Reading, file: PathBuf, point: Point) -> anyhow::Result<Loaded> {
     let shown = file.display();
     let text = read_file(&file).with_context(|| format!("cannot read the settings {shown}"))?;
     let parsed = HookFile::parse(&text, &reading.grammar())
         .with_context(|| format!("no hook of {shown} can run; `dsh hooks check` says more"))?;
+    for left_out in parsed.left_out.iter().filter(|left_out| left_out.point == point) {
+        say(format_args!("{}: {}", visible(&shown.to_string()), visible(&left_out.to_string())));
+    }
     Ok(Loaded { hooks: parsed.handlers, file })
 }

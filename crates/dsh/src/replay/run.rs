@@ -130,6 +130,7 @@ async fn in_folder(
         shown_as: plan.cwd.as_ref().map(PathBuf::from).filter(|cwd| cwd.is_absolute()),
         // Removed with the folder, also when nothing is waited for any more.
         spill_root: Some(folder.outer().to_owned()),
+        keep_spill_files: false,
     };
     let mut host = Host::start(workbench, &args.deny).await?;
     let ended = calls(args, plan, &mut host, interrupted, report).await;

@@ -19,10 +19,13 @@ use crate::interruption::{FORCED, Interruption, interrupts};
 use crate::tools::approve;
 use crate::tools::given;
 use crate::tools::host::Host;
+use crate::tools::jobs;
 use crate::tools::list::check_names;
+use crate::tools::long_output::LongOutput;
 use crate::tools::stations::{self, Stations};
 use crate::tools::trace::Trace;
 use crate::visible::visible;
+use crate::workbench::Workbench;
 
 /// The call's id: there is one call only.
 const CALL: &str = "call-1";
@@ -36,13 +39,24 @@ pub(crate) fn call(args: &ToolsCallArgs, color: ColorChoice) -> Result<Exit, Fai
     }
     let runtime = runtime()?;
     let ended = runtime.block_on(async {
-        let Interruption { asked, forced } = Interruption::watch(interrupts()?, || {})?;
+        let long_output = LongOutput::create()?;
+        let unused = long_output.path().to_owned();
+        let tidy_up = move || {
+            let _ = fs::remove_dir(unused);
+        };
+        let Interruption { asked, forced } = Interruption::watch(interrupts()?, tidy_up)?;
         let cancellation = asked.child_token();
         let trace = Trace::new(args.json, color, cancellation.clone());
         let work = async {
             let host = Host::start(&args.agent).await?;
-            let made = made(args, arguments, &workspace, trace, &host, (&asked, &cancellation)).await;
+            let workbench = Workbench {
+                spill_root: Some(long_output.path().to_owned()),
+                keep_spill_files: true,
+                ..Workbench::new(&workspace)
+            };
+            let made = made(args, arguments, workbench, trace, &host, (&asked, &cancellation)).await;
             end_of(host.stop(), &asked).await;
+            long_output.end();
             made
         };
         tokio::select! {
@@ -58,14 +72,15 @@ pub(crate) fn call(args: &ToolsCallArgs, color: ColorChoice) -> Result<Exit, Fai
 async fn made(
     args: &ToolsCallArgs,
     arguments: Value,
-    workspace: &Path,
+    workbench: Workbench<'_>,
     trace: Trace,
     host: &Host,
     (asked, cancellation): (&CancellationToken, &CancellationToken),
 ) -> Result<Exit, Failure> {
     let stations = Stations::new(trace);
+    let workspace = workbench.workspace;
     stations::watch_first(host, &stations)?;
-    host.offer(workspace).await?;
+    host.offer(workbench).await?;
     let offered = host.tools.get()?.list(Some(host.agent.scope()));
     check_names("tools call", [&args.name], &offered)?;
     check_names("--deny", &args.deny, &offered)?;
@@ -84,6 +99,10 @@ async fn made(
     let request = CallRequest::new(CALL, &args.name, arguments).agent(&host.agent).cancellation(cancellation);
     let outcome = host.tools.get()?.execute(&host.app, request).await;
     trace.result(&outcome);
+    let jobs = match args.wait {
+        true => jobs::wait(host, trace, cancellation).await?,
+        false => jobs::say_that_they_end(host).map(|()| Exit::Fine)?,
+    };
     host.turn.end()?;
     if let Some(error) = trace.failure() {
         if error.kind() == io::ErrorKind::BrokenPipe {
@@ -96,7 +115,7 @@ async fn made(
         say("interrupted, nothing was run");
         return Ok(Exit::Interrupted);
     }
-    Ok(if outcome.is_error() { Exit::Failed } else { Exit::Fine })
+    Ok(if outcome.is_error() { Exit::Failed } else { jobs })
 }
 
 pub(crate) fn workspace(given: Option<&Path>) -> anyhow::Result<PathBuf> {

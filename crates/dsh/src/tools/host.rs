@@ -46,10 +46,10 @@ impl Host {
         Ok(Self { app, agent, agents, turn, tools })
     }
 
-    /// Mounts the tools that work in `workspace`, an absolute path, and the policy that keeps to their own timeouts.
-    pub(crate) async fn offer(&self, workspace: &Path) -> anyhow::Result<()> {
+    /// Mounts the tools, and the policy that keeps to their own timeouts.
+    pub(crate) async fn offer(&self, workbench: Workbench<'_>) -> anyhow::Result<()> {
         mount(&self.app, dsh_timeout_policy::plugin(), dsh_timeout_policy::Config::default()).await?;
-        Workbench::new(workspace).mount(&self.app).await
+        workbench.mount(&self.app).await
     }
 
     /// Gives a deadline to the calls of tools that have none of their own.
@@ -77,7 +77,7 @@ impl Host {
 pub(crate) async fn offered() -> anyhow::Result<Vec<String>> {
     let host = Host::start("cli").await?;
     // Nothing is run, so any folder will do.
-    host.offer(Path::new("/")).await?;
+    host.offer(Workbench::new(Path::new("/"))).await?;
     let names = host.tools.get()?.list(None).iter().map(|tool| tool.name().to_owned()).collect();
     end_of(host.stop(), &CancellationToken::new()).await;
     Ok(names)

@@ -17,12 +17,15 @@ use crate::paint::{Colour, Paint};
 use crate::tools::host::Host;
 use crate::visible::{fitted, shortened, visible, visible_json};
 use crate::width::{MIN_TABLE, terminal_width, wrapped};
+use crate::workbench::Workbench;
 
 const HEADINGS: [&str; 5] = ["NAME", "PLUGIN", "RUNS", "TIMEOUT", "DESCRIPTION"];
 /// A name of any length does not push the others out of the terminal.
 const MAX_NAME: usize = 24;
-/// Narrower than this a description tells nothing beside the rest; it is put below the name then.
-const MIN_DESCRIPTION: usize = 16;
+/// What stands for no timeout.
+const NO_TIMEOUT: &str = "-";
+/// Narrower than this a description tells nothing beside the rest; all is put below the name then.
+const MIN_DESCRIPTION: usize = 40;
 /// The agent's name where none is asked for; it is not shown.
 const NOBODY: &str = "cli";
 
@@ -33,7 +36,7 @@ pub(crate) fn list(args: &ToolsLsArgs, color: ColorChoice) -> Result<Exit, Failu
         super::call::check_agent(agent)?;
         let host = Host::start(agent).await?;
         // Nothing is run, so any folder will do.
-        host.offer(Path::new("/")).await?;
+        host.offer(Workbench::new(Path::new("/"))).await?;
         let shown = shown(args, color, &host);
         end_of(host.stop(), &Default::default()).await;
         shown
@@ -160,19 +163,33 @@ fn table(
     Ok(())
 }
 
-/// A name, and its description below: what a narrow terminal has room for.
+/// A name, and below it what there is: what a narrow terminal has room for.
 fn stacked(out: &mut impl Write, paint: Paint, rows: &[[String; 5]], terminal: usize) -> io::Result<()> {
-    for [name, _, _, _, description] in rows {
+    for [name, plugin, runs, timeout, description] in rows {
         writeln!(out, "{}", paint.with(Colour::Bold, shortened(name, terminal)))?;
-        writeln!(out, "  {}", shortened(description, terminal.saturating_sub(2)))?;
+        let timeout = if timeout == NO_TIMEOUT { String::new() } else { format!(", timeout {timeout}") };
+        let facts = format!("{plugin}: {runs}{timeout}");
+        for line in
+            [facts.as_str(), description].iter().flat_map(|text| wrapped(text, terminal.saturating_sub(2)))
+        {
+            writeln!(out, "  {line}")?;
+        }
     }
     Ok(())
+}
+
+/// The first sentence of a description; all of it is in the form for programs.
+fn first_sentence(description: &str) -> &str {
+    let line = description.lines().next().unwrap_or_default();
+    let begins_another = |rest: &str| rest.chars().next().is_some_and(char::is_uppercase);
+    let end = line.match_indices(". ").find(|(at, point)| begins_another(&line[at + point.len()..]));
+    end.map_or(line, |(at, _)| &line[..=at])
 }
 
 fn row(tool: &RegisteredTool) -> [String; 5] {
     let beside = if tool.may_be_parallel() { "parallel" } else { "exclusive" };
     let runs = if tool.is_blocking() { format!("{beside}, blocking") } else { beside.to_owned() };
-    let timeout = tool.timeout().map_or_else(|| "-".to_owned(), |timeout| format!("{timeout:?}"));
-    let description = tool.schema().description.lines().next().unwrap_or_default().to_owned();
+    let timeout = tool.timeout().map_or_else(|| NO_TIMEOUT.to_owned(), |timeout| format!("{timeout:?}"));
+    let description = first_sentence(&tool.schema().description).to_owned();
     [tool.name().to_owned(), tool.plugin(), runs, timeout, description]
 }

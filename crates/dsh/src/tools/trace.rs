@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use clap::ColorChoice;
+use dsh_jobs::{JobSnapshot, JobStatus};
 use dsh_llm::ContentBlock;
 use dsh_tools::ToolOutcome;
 use parking_lot::Mutex;
@@ -14,6 +15,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::paint::{Colour, Paint};
+use crate::tools::jobs;
 use crate::visible::{shortened, visible, visible_json};
 use crate::width::terminal_width;
 
@@ -121,6 +123,12 @@ enum Line<'a> {
         text: String,
         outcome: &'a ToolOutcome,
         total_ms: f64,
+    },
+    Job {
+        job_id: &'a str,
+        status: JobStatus,
+        detail: Option<&'a str>,
+        said: &'a str,
     },
 }
 
@@ -235,6 +243,34 @@ impl Trace {
         });
     }
 
+    /// A job is waited for.
+    pub(crate) fn waits_for(&self, job: &JobSnapshot) {
+        self.write(|form, out| match form {
+            Form::Json => json(out, &of_job(job, "")),
+            Form::Text { paint, .. } => {
+                let head = format!("what job {} says", visible(job.id.as_str()));
+                writeln!(out, "\n{}", paint.with(Colour::Bold, head))
+            }
+        });
+    }
+
+    /// A job that is waited for has said something, or has ended.
+    pub(crate) fn job(&self, job: &JobSnapshot, said: &str) {
+        self.write(|form, out| match form {
+            Form::Json => json(out, &of_job(job, said)),
+            Form::Text { paint, .. } => {
+                lines(out, said)?;
+                let colour = match job.status {
+                    JobStatus::Running | JobStatus::Stopping => return Ok(()),
+                    JobStatus::Completed => Colour::Green,
+                    JobStatus::Killed | JobStatus::Failed => Colour::Red,
+                };
+                let ended = format!("job {}: {}", visible(job.id.as_str()), jobs::ended(job));
+                writeln!(out, "\n{}", paint.with(colour, ended))
+            }
+        });
+    }
+
     /// Why standard output could not be written, if it could not.
     pub(crate) fn failure(&self) -> Option<io::Error> {
         self.failed.lock().take()
@@ -282,6 +318,10 @@ pub(crate) fn ended(outcome: &ToolOutcome) -> (Tone, String) {
         (Some(_), Some(code)) => (Tone::Bad, format!("failed ({})", visible(code))),
         (Some(_), None) => (Tone::Bad, "failed".to_owned()),
     }
+}
+
+fn of_job<'a>(job: &'a JobSnapshot, said: &'a str) -> Line<'a> {
+    Line::Job { job_id: job.id.as_str(), status: job.status, detail: job.detail.as_deref(), said }
 }
 
 fn text_of(block: &ContentBlock) -> String {

@@ -194,6 +194,11 @@ fn what_means_nothing_here_is_a_warning() {
         entry(json!({ "command": "cat", "timeout": 10_000 })),
         "warning hooks.PreToolUse[0].hooks[0].timeout: it is in seconds",
     );
+    warns(
+        entry(json!({ "command": "cat", "timeout": 0.049 })),
+        "warning hooks.PreToolUse[0].hooks[0].timeout: it is in seconds, and in 49ms no shell starts and runs anything",
+    );
+    finds(&entry(json!({ "command": "cat", "timeout": 0.05 })), 0, &[]);
     let never = json!({ "hooks": { "Stop": [{ "matcher": "x", "hooks": [{ "command": "cat" }] }] } });
     warns(never, "warning hooks.Stop[0].matcher: at Stop there is nothing to match");
     let mut off = entry(json!({ "command": "cat" }));

@@ -367,3 +367,38 @@ fn who_reads_no_further_is_not_told_of_it() {
     let ran = Ran::from(child.wait_with_output().unwrap());
     assert_eq!((ran.code, &*ran.stderr), (Some(1), ""));
 }
+
+// spec: timeout-jobs-hooks/J66, timeout-jobs-hooks/J68
+#[test]
+fn what_is_wrong_with_settings_is_said_once() {
+    for (text, cause) in [
+        (r#"{"hooks":"#, "EOF while parsing"),
+        (
+            r#"{"hooks":{"Stop":[],"PreToolUse":[{"matcher":"["}]}}"#,
+            "invalid claude-code regex matcher \"[\"",
+        ),
+    ] {
+        let project = Project::bare();
+        project.write(".claude/settings.json", text);
+        let ran = project.hooks(&[&["run"], &CALL[..]].concat());
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{text}");
+        assert_eq!(ran.stderr.matches(cause).count(), 1, "{}", ran.stderr);
+    }
+}
+
+// spec: timeout-jobs-hooks/J67
+#[test]
+fn only_hooks_of_the_point_that_was_asked_for_are_told_as_left_out() {
+    let project = Project::of(&json!({ "hooks": {
+        "PreToolUse": [{ "hooks": [{ "type": "prompt" }, { "command": "true" }] }],
+        "Stop": [{ "hooks": [{ "type": "http" }, { "command": "true", "args": 1 }] }],
+    } }));
+    let stderr = |arguments: &[&str]| project.hooks(&[&["run"], arguments].concat()).stderr;
+    let said: Vec<String> = stderr(&CALL).lines().map(str::to_owned).collect();
+    assert_eq!(said.len(), 1, "{said:?}");
+    let ends =
+        "settings.json: a hook of the type \"prompt\" on PreToolUse is left out: only command hooks run";
+    assert!(said[0].starts_with("dsh: ") && said[0].ends_with(ends), "{said:?}");
+    let said = stderr(&["Stop"]);
+    assert_eq!((said.lines().count(), said.matches("on Stop is left out").count()), (2, 2), "{said}");
+}

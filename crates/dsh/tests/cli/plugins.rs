@@ -31,6 +31,11 @@ fn every_plugin_that_is_compiled_in_is_listed() {
             "hooks-invariants",
             "jobs-invariants",
             "jobs-local",
+            "llm",
+            "llm-deepseek",
+            "llm-invariants",
+            "llm-replay",
+            "llm-retry",
             "metrics-policy",
             "repeat-tool-reminder",
             "retry-policy",
@@ -46,6 +51,7 @@ fn every_plugin_that_is_compiled_in_is_listed() {
             "system-prompt",
             "system-prompt-invariants",
             "timeout-policy",
+            "token-meter",
             "tool-bash",
             "tool-fs",
             "tool-jobs",
@@ -77,7 +83,13 @@ fn a_plugin_tells_what_it_needs_provides_and_takes() {
                 let needs = r#"[{"name":"subprocess","optional":false}]"#;
                 assert_eq!(told(), (needs, r#"["shell"]"#));
             }
-            "approval-terminal" | "enrichment-policy" | "system-prompt-invariants" | "tools-invariants" => {
+            "llm" => assert_eq!(told(), ("[]", r#"["llm"]"#)),
+            "approval-terminal"
+            | "enrichment-policy"
+            | "llm-invariants"
+            | "llm-retry"
+            | "system-prompt-invariants"
+            | "tools-invariants" => {
                 assert_eq!(told(), ("[]", "[]"));
             }
             name => {
@@ -85,6 +97,7 @@ fn a_plugin_tells_what_it_needs_provides_and_takes() {
                     || matches!(name, "checkpoint-policy" | "approval-invariants" | "hooks-invariants");
                 let needed = match name {
                     "jobs-invariants" => "jobs",
+                    "llm-deepseek" | "llm-replay" => "llm",
                     "bash-local" => "subprocess",
                     "hooks-claude-code" | "hooks-codex" => "shell",
                     _ if sessions => "sessions",

@@ -4,6 +4,8 @@
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixDatagram;
 use std::process::{Command, Stdio};
 
 use nix::pty::{Winsize, openpty};
@@ -60,7 +62,9 @@ impl Terminal<'_> {
                 screen.write_all(std::mem::take(&mut to_type)).unwrap();
             }
         }
-        (child.wait().unwrap().code(), String::from_utf8(shown).unwrap())
+        // A terminal sends the signal of Ctrl-C first and echoes the key then: anywhere in what the program writes because of it.
+        let shown = String::from_utf8(shown).unwrap().replace("^C", "");
+        (child.wait().unwrap().code(), shown)
     }
 }
 
@@ -212,4 +216,19 @@ fn columns_follow_the_width_of_the_terminal() {
         let whole = lines[0].contains(">/dev/null");
         assert_eq!(whole, columns == 160, "{}", lines[0]);
     }
+}
+
+#[test]
+fn a_line_for_the_user_is_written_at_once() {
+    let fixture = Fixture::new();
+    // Of what is written here each piece stays a piece.
+    let (ours, its) = UnixDatagram::pair().unwrap();
+    let mut command = fixture.command();
+    command.args(["replay", "/does/not/exist"]).stderr(Stdio::from(OwnedFd::from(its)));
+    assert_eq!(command.status().unwrap().code(), Some(2));
+    ours.set_nonblocking(true).unwrap();
+    let mut piece = [0; 4_096];
+    let size = ours.recv(&mut piece).unwrap();
+    let line = String::from_utf8_lossy(&piece[..size]);
+    assert!(line.starts_with("dsh: error: ") && line.ends_with('\n'), "{line:?}");
 }

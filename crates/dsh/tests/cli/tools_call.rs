@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
@@ -347,4 +348,91 @@ fn the_help_says_what_is_run_and_where() {
     ] {
         assert!(help.contains(said), "{said}");
     }
+}
+
+/// A command that runs as a job.
+fn background(command: &str) -> String {
+    json!({ "command": command, "description": "test", "run_in_background": true }).to_string()
+}
+
+#[test]
+fn a_job_that_ends_with_the_program_is_told_of_and_what_to_do() {
+    let fixture = Fixture::new();
+    let ran = in_folder(&fixture, &["bash", &background("exec sleep 300")]);
+    let said =
+        "dsh: job bash-1 still runs, and is ended now with dsh; --wait waits for it and shows what it says\n";
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), said));
+    fixture.assert_tidy();
+}
+
+#[test]
+fn a_job_that_is_waited_for_is_told_as_it_speaks_and_how_it_ends() {
+    let fixture = Fixture::new();
+    let command = "echo one; printf tw; while ! [ -e go ]; do sleep 0.02; done; echo o; exit 3";
+    let mut dsh = fixture.command();
+    dsh.args(["tools", "call", "bash", &background(command), "--wait", "--json", "--workspace"]);
+    let mut child = dsh.arg(fixture.path("tmp")).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut job = || {
+        lines.find_map(|line| {
+            let line: Value = serde_json::from_str(&line.unwrap()).unwrap();
+            (line["type"] == "job").then_some(line)
+        })
+    };
+    let line = |status: &str, detail: Value, said: &str| {
+        Some(json!({ "type": "job", "jobId": "bash-1", "status": status, "detail": detail, "said": said }))
+    };
+    assert_eq!(job(), line("running", Value::Null, ""));
+    assert_eq!(job(), line("running", Value::Null, "one\n"));
+    fs::write(fixture.path("tmp").join("go"), "").unwrap();
+    assert_eq!(job(), line("completed", json!("exit code: 3"), "two\n"));
+    assert_eq!(job(), None);
+    let mut said = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    assert_eq!((child.wait().unwrap().code(), said.as_str()), (Some(0), ""));
+
+    let ran = in_folder(&fixture, &["bash", &background("echo hi; kill -9 $$"), "--wait"]);
+    let (_, told) = ran.stdout.split_once("\nwhat job bash-1 says\n").unwrap();
+    assert_eq!((ran.code, told), (Some(1), "hi\n\njob bash-1: killed (signal: SIGKILL)\n"));
+}
+
+#[test]
+fn an_interruption_ends_a_job_that_is_waited_for() {
+    let fixture = Fixture::new();
+    let mut dsh = fixture.command();
+    let command = "echo $$ > pid; touch begun; exec sleep 300";
+    dsh.args(["tools", "call", "bash", &background(command), "--wait", "--workspace"]);
+    let child = dsh.arg(fixture.path("tmp")).spawn().unwrap();
+    while !fixture.path("tmp").join("begun").exists() {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    interrupt(&child);
+    let ran = Ran::from(child.wait_with_output().unwrap());
+    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+    assert!(ran.stderr.contains("job bash-1 is not waited for any more"), "{}", ran.stderr);
+    let pid = fs::read_to_string(fixture.path("tmp").join("pid")).unwrap();
+    assert!(!Path::new("/proc").join(pid.trim()).exists());
+}
+
+#[test]
+fn the_file_that_a_result_names_is_there_afterwards() {
+    let fixture = Fixture::new();
+    let ran = in_folder(&fixture, &["bash", &bash("seq 1 200000")]);
+    let (_, named) = ran.stdout.split_once("full output: ").unwrap();
+    let file = Path::new(named.split(']').next().unwrap());
+    let lines = fs::read_to_string(file).unwrap().lines().count();
+    assert_eq!((ran.code, lines), (Some(0), 200_000));
+    let kept = file.parent().unwrap().parent().unwrap().display().to_string();
+    assert_eq!(
+        ran.stderr,
+        format!("dsh: the files with the full output are kept: rm -r {kept} when you have read them\n")
+    );
+}
+
+#[test]
+fn where_no_output_is_long_no_folder_is_left() {
+    let fixture = Fixture::new();
+    let ran = in_folder(&fixture, &["bash", &bash("echo hi")]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
+    fixture.assert_tidy();
 }
