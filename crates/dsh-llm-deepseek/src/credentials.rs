@@ -68,17 +68,45 @@ impl Key {
         Some(value)
     }
 
-    /// The same error without the key, which a server may have sent back.
+    /// The same error without the key, which a server may have sent back, also where only the beginning of it is left.
     pub(crate) fn redacted(&self, error: LlmError) -> LlmError {
-        if self.0.len() < SHORTEST || !format!("{error:?}").contains(&self.0) {
+        if self.0.len() < SHORTEST || self.hidden(&format!("{error:?}")).is_none() {
             return error;
         }
+        let hide = |text: &str| self.hidden(text).unwrap_or_else(|| text.to_owned());
         let mut failure = error.failure().clone();
-        failure.message = failure.message.replace(&self.0, REDACTED);
-        failure.code = failure.code.replace(&self.0, REDACTED);
-        failure.request_id = failure.request_id.map(|id| id.replace(&self.0, REDACTED));
+        failure.message = hide(&failure.message);
+        failure.code = hide(&failure.code);
+        failure.request_id = failure.request_id.map(|id| hide(&id));
         // The cause is left out: it is what the key was found in, or may be.
         LlmError::try_from(failure).unwrap_or_else(|_| LlmError::new(code::UNKNOWN, REDACTED))
+    }
+}
+
+impl Key {
+    /// The text without the key, or the first half of it and more; none if it is not there. What is printed for debugging has
+    /// some characters escaped, once or twice.
+    fn hidden(&self, text: &str) -> Option<String> {
+        let once: String = self.0.escape_debug().collect();
+        let twice: String = once.escape_debug().collect();
+        let mut hidden = None;
+        for key in [&self.0, &once, &twice] {
+            let half = &key[..SHORTEST.max(key.len() / 2)];
+            let mut rest = hidden.take().unwrap_or_else(|| text.to_owned());
+            let mut clean = String::new();
+            let mut is_found = rest != text;
+            while let Some(at) = rest.find(half) {
+                let same =
+                    rest[at..].bytes().zip(key.bytes()).take_while(|(one, other)| one == other).count();
+                clean.push_str(&rest[..at]);
+                clean.push_str(REDACTED);
+                rest = rest[at + same..].to_owned();
+                is_found = true;
+            }
+            clean.push_str(&rest);
+            hidden = is_found.then_some(clean);
+        }
+        hidden
     }
 }
 
@@ -136,6 +164,23 @@ mod tests {
         let redacted = key.redacted(failed);
         assert_eq!(redacted.to_string(), "the key [API key] is unknown");
         assert!(!format!("{redacted:?}").contains("hunter2"));
+    }
+
+    // spec: llm/S29
+    #[test]
+    fn a_key_with_quotes_is_not_printed_and_neither_is_most_of_one() {
+        for text in ["\"sk-hunter2\"", "sk\\hunter2'x", "sk-hunter2"] {
+            let key = parsed(text).unwrap();
+            let echoed = format!("{{\"key\": {}}}", serde_json::Value::from(text));
+            let cut = format!("the body: {}", &text[..text.len() - 2]);
+            for said in [text.to_owned(), echoed, cut] {
+                let error = LlmError::new(code::AUTH, format!("no: {said}")).with_source(said.clone());
+                let redacted = format!("{:?}", key.redacted(error));
+                assert!(!redacted.contains("hunter"), "{text} in {said}: {redacted}");
+            }
+            let causes = LlmError::new(code::AUTH, "no").with_source(format!("it was {text}"));
+            assert!(!format!("{:?}", key.redacted(causes)).contains("hunter"));
+        }
     }
 
     #[test]

@@ -78,7 +78,10 @@ fn told(request: &Request) {
     let Some(log) = LOG.get() else { return };
     let headers: Map<String, Value> =
         request.headers.iter().map(|(name, value)| (name.clone(), value.clone().into())).collect();
-    let line = json!({ "path": request.path, "headers": headers, "body": request.json() });
+    let mut line = json!({ "path": request.path, "headers": headers, "body": request.json() });
+    if let Some(unexpected) = &request.unexpected {
+        line["unexpected"] = unexpected.clone().into();
+    }
     if let Err(error) = writeln!(log.lock(), "{line}") {
         eprintln!("  the request was not logged: {error}");
     }

@@ -6,8 +6,10 @@ use std::time::Instant;
 
 use serde_json::Value;
 
-/// The longest head of a request, in bytes.
-const MAX_HEAD: u64 = 256 * 1024;
+/// The longest line of a head, in bytes.
+const MAX_LINE: u64 = 256 * 1024;
+/// The most headers.
+const MAX_HEADERS: usize = 1_000;
 /// The longest body of a request, in bytes.
 const MAX_BODY: u64 = 256 * 1024 * 1024;
 
@@ -68,6 +70,9 @@ impl Request {
             let (name, value) =
                 header.split_once(':').ok_or_else(|| invalid(format!("a header is {header:?}")))?;
             headers.push((name.to_owned(), value.trim().to_owned()));
+            if headers.len() > MAX_HEADERS {
+                return Err(invalid(format!("there are more than {MAX_HEADERS} headers")));
+            }
         }
         let request = Self {
             connection,
@@ -83,6 +88,9 @@ impl Request {
     }
 
     fn read_body(&self, reader: &mut BufReader<TcpStream>) -> io::Result<Vec<u8>> {
+        if self.header("transfer-encoding").is_some() {
+            return Err(invalid("a body without a length is not read here".to_owned()));
+        }
         let Some(length) = self.header("content-length") else { return Ok(Vec::new()) };
         let length: u64 = length.parse().map_err(|_| invalid(format!("content-length is {length:?}")))?;
         if length > MAX_BODY {
@@ -104,7 +112,7 @@ fn line_of(reader: &mut BufReader<TcpStream>) -> io::Result<String> {
 /// The next line without its end; none at the end of the connection.
 fn line(reader: &mut BufReader<TcpStream>) -> io::Result<Option<String>> {
     let mut line = Vec::new();
-    if reader.take(MAX_HEAD).read_until(b'\n', &mut line)? == 0 {
+    if reader.take(MAX_LINE).read_until(b'\n', &mut line)? == 0 {
         return Ok(None);
     }
     if line.pop() != Some(b'\n') {

@@ -61,7 +61,8 @@ pub struct Step {
     pub encoding: Encoding,
     /// How long the server waits before it answers, in ms.
     pub delay_ms: u64,
-    /// Where the answer breaks off, counted in bytes of the body.
+    /// Where the answer breaks off, counted in bytes of the body. One that is written at once breaks off within its chunk, one in
+    /// pieces of [`write_bytes`](Self::write_bytes) between two.
     pub cut: Option<Cut>,
     /// Where the answer breaks off, counted in bytes of the head.
     pub cut_head: Option<Cut>,

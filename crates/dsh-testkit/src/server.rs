@@ -118,6 +118,7 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
         }
         let Ok(stream) = stream else { continue };
         let shared = shared.clone();
+        connections.retain(|connection: &JoinHandle<()>| !connection.is_finished());
         connections.push(thread::spawn(move || {
             let _ = connection(stream, number, &shared);
             shared.open.lock().remove(&number);
@@ -150,14 +151,14 @@ fn connection(stream: TcpStream, number: u64, shared: &Shared) -> io::Result<()>
             Some(what) => refusal(what),
             None => step,
         };
-        let model = request.json()["model"].take();
+        let model = request.json().get("model").cloned().unwrap_or_default();
         if let Some(told) = shared.told {
             told(&request);
         }
         shared.requests.lock().push(request);
         shared.came.notify_all();
-        thread::sleep(Duration::from_millis(step.delay_ms));
-        let answering = Answering { stream: &stream, step: &step };
+        shared.pause(step.delay_ms);
+        let answering = Answering { stream: &stream, step: &step, shared };
         if !answering.answer(&answer::body(&step, &model, served))? {
             return Ok(());
         }
@@ -171,6 +172,18 @@ fn refusal(what: &str) -> Step {
 }
 
 impl Shared {
+    /// Waits so long, or until the server ends.
+    fn pause(&self, ms: u64) {
+        let until = Instant::now() + Duration::from_millis(ms);
+        while !self.is_over.load(Ordering::SeqCst) {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            thread::sleep(left.min(Duration::from_millis(10)));
+        }
+    }
+
     /// The step of a request, and how many came before.
     fn next(&self, body: &Value) -> (Step, usize) {
         let mut cursor = self.cursor.lock();
@@ -189,6 +202,7 @@ impl Shared {
 struct Answering<'a> {
     stream: &'a TcpStream,
     step: &'a Step,
+    shared: &'a Shared,
 }
 
 impl Answering<'_> {
@@ -202,10 +216,12 @@ impl Answering<'_> {
         self.write(head.as_bytes())?;
         let whole = &body[..self.step.cut.map_or(body.len(), |cut| cut.at.min(body.len()))];
         let size = self.step.drip.map(|drip| drip.bytes).or(self.step.write_bytes).unwrap_or(usize::MAX);
+        // One chunk that is announced as a whole breaks off in its middle.
+        let announced = if size >= body.len() { body.len() } else { 0 };
         for piece in whole.chunks(size.min(whole.len().max(1))) {
-            self.piece(piece)?;
+            self.piece(piece, announced)?;
             if let Some(drip) = self.step.drip {
-                thread::sleep(Duration::from_millis(drip.every_ms));
+                self.shared.pause(drip.every_ms);
             }
         }
         if let Some(Cut { how, .. }) = self.step.cut {
@@ -242,9 +258,12 @@ impl Answering<'_> {
         head
     }
 
-    fn piece(&self, piece: &[u8]) -> io::Result<()> {
+    fn piece(&self, piece: &[u8], announced: usize) -> io::Result<()> {
         match self.step.encoding {
             Encoding::Chunked if piece.is_empty() => Ok(()),
+            Encoding::Chunked if announced > piece.len() => {
+                self.write(&[format!("{announced:x}\r\n").as_bytes(), piece].concat())
+            }
             Encoding::Chunked => {
                 let chunk = [format!("{:x}\r\n", piece.len()).as_bytes(), piece, b"\r\n"].concat();
                 self.write(&chunk)

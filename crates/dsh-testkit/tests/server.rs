@@ -84,6 +84,33 @@ fn a_connection_serves_one_request_after_another() {
 }
 
 #[test]
+fn a_body_that_is_no_object_is_answered_too() {
+    let server = start(&json!({ "steps": [{ "for": "any", "text": "a", "encoding": "close" }] }));
+    for body in [json!([1]), json!(5), json!("x")] {
+        assert!(answer(&server, &body).contains("[DONE]"), "{body}");
+    }
+}
+
+#[test]
+fn a_request_without_a_length_is_not_taken_for_two() {
+    let server = start(&json!({ "steps": [{ "for": "any", "text": "a" }] }));
+    let mut stream = connect(&server);
+    stream.write_all(b"POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n").unwrap();
+    let mut answer = Vec::new();
+    let _ = stream.read_to_end(&mut answer);
+    assert!(answer.is_empty() && server.requests().is_empty());
+}
+
+#[test]
+fn a_chunk_that_is_cut_was_announced_as_a_whole() {
+    let server = start(&json!({ "steps": [{ "text": "some text", "cut": { "at": 40 } }] }));
+    let answer = answer(&server, &with_tools());
+    let (_, body) = answer.split_once("\r\n\r\n").unwrap();
+    let (announced, rest) = body.split_once("\r\n").unwrap();
+    assert!(usize::from_str_radix(announced, 16).unwrap() > 40 && rest.len() == 40, "{answer}");
+}
+
+#[test]
 fn a_body_is_cut_at_the_byte_that_is_asked_for() {
     for at in [0, 1, 17, 100] {
         let server =

@@ -7,7 +7,7 @@ use cordis::testing::TestApp;
 use dsh_llm::testing::collected;
 use dsh_llm::{
     Assembler, CallConfig, ContentBlock, FinishReason, LLM, Llm, LlmFailure, Message, ModelRequest,
-    StreamChunk,
+    ModelStream, StreamChunk,
 };
 use dsh_llm_deepseek::Config;
 use dsh_llm_invariants::testing::{Watched, watch};
@@ -53,8 +53,12 @@ impl Fixture {
         self.ask_for(Self::request()).await
     }
 
+    pub(crate) fn stream(&self, request: ModelRequest) -> ModelStream {
+        self.llm.get().unwrap().stream(request)
+    }
+
     pub(crate) async fn ask_for(&self, request: ModelRequest) -> Came {
-        let stream = self.llm.get().unwrap().stream(request);
+        let stream = self.stream(request);
         let chunks = tokio::time::timeout(PATIENCE, collected(stream)).await.expect("the answer never ended");
         Came { chunks: chunks.unwrap() }
     }
@@ -117,4 +121,14 @@ pub(crate) fn called(name: &str, arguments: serde_json::Value) -> Call {
 /// A body as it is.
 pub(crate) fn raw(body: impl Into<String>) -> Step {
     Step { kind: For::Any, raw: Some(body.into()), ..Step::default() }
+}
+
+/// Waits for what the server's own threads do.
+pub(crate) async fn until(is_so: impl Fn() -> bool) {
+    let wait = async {
+        while !is_so() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, wait).await.expect("it never came");
 }

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use dsh_llm::FinishReason;
+use dsh_llm::{FinishReason, StreamChunk};
 use dsh_testkit::{Cut, Drip, For, How, Step};
 use serde_json::json;
 
-use crate::fixture::{Fixture, full, said};
+use crate::fixture::{Fixture, full, said, until};
 
 // spec: llm/S68
 #[tokio::test]
@@ -34,20 +34,23 @@ async fn a_server_that_is_slow_and_not_silent_is_heard_to_the_end() {
 #[tokio::test]
 async fn a_caller_who_cancels_or_goes_leaves_no_connection_behind() {
     let stalled = Step { cut: Some(Cut { at: 400, how: How::Stall }), ..full() };
-    let fixture = Fixture::new([stalled.clone(), stalled]).await;
+    let fixture = Fixture::new([stalled.clone()]).await;
     let request = Fixture::request();
     let cancellation = request.cancellation.clone();
     let cancel = async {
-        while fixture.server.requests().is_empty() {
-            tokio::task::yield_now().await;
-        }
+        until(|| !fixture.server.requests().is_empty()).await;
         cancellation.cancel();
     };
     let (came, ()) = tokio::join!(fixture.ask_for(request), cancel);
     assert!(matches!(came.finish(), FinishReason::Aborted { failure } if failure.code == "ABORTED"));
-    while fixture.server.open_connections() > 0 {
-        tokio::task::yield_now().await;
-    }
+    until(|| fixture.server.open_connections() == 0).await;
+
+    let fixture = Fixture::new([stalled]).await;
+    let mut stream = fixture.stream(Fixture::request());
+    while !matches!(stream.next().await, Some(Ok(StreamChunk::ReasoningDelta { .. }))) {}
+    assert_eq!(fixture.server.open_connections(), 1);
+    drop(stream);
+    until(|| fixture.server.open_connections() == 0).await;
 }
 
 // spec: llm/S61, cases/S6
