@@ -84,6 +84,10 @@ fn a_plugin_tells_what_it_needs_provides_and_takes() {
                 assert_eq!(told(), (needs, r#"["shell"]"#));
             }
             "llm" => assert_eq!(told(), ("[]", r#"["llm"]"#)),
+            "token-meter" => {
+                let needs = r#"[{"name":"sessionProjection","optional":true}]"#;
+                assert_eq!(told(), (needs, r#"["tokenMeter"]"#));
+            }
             "approval-terminal"
             | "enrichment-policy"
             | "llm-invariants"
