@@ -1,4 +1,4 @@
-//! The time limits of a call. They run only while something is waited for: the reader's own time does not count.
+//! The time limits of a call. The one of silence runs only while something is waited for, the whole one also while the reader thinks.
 
 use std::time::Duration;
 
