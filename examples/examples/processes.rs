@@ -2,7 +2,6 @@
 
 use std::path::Path;
 use std::process::Command;
-use std::sync::Arc;
 use std::time::Duration;
 
 use cordis::{App, BoxError, Plugin};
@@ -35,9 +34,9 @@ async fn main() -> Result<(), BoxError> {
     let settings = Path::new(ROOT).join("examples/data/hooks.json");
     mount(&app, dsh_hooks_claude_code::plugin(), dsh_hooks_claude_code::Config::new(settings)).await?;
 
-    // The registry of agents comes with a loop. There is none yet, so this is the one for tests.
-    let agents = Arc::new(MemoryAgents::default());
-    app.provide(AGENTS, agents.clone())?;
+    // No loop drives this agent, so it is one for tests.
+    let agents = MemoryAgents::default();
+    app.provide(AGENTS, agents.service())?;
     let sessions = app.get(SESSIONS).ok_or("no sessions")?;
     let options = CreateSession { cwd: Some(ROOT.to_owned()), ..CreateSession::default() };
     let (agent, inbox) = agent(&app, sessions.get()?.create(&app, options)?)?;

@@ -6,12 +6,16 @@ use std::sync::{Arc, Weak};
 
 use cordis::{Context, Scope, ScopeKey};
 use dsh_llm::Message;
-use dsh_session::Session;
+use dsh_session::{CancelCause, Session};
+use parking_lot::Mutex;
 
 use crate::Target;
+use crate::driver::{Driver, NotIdle, Waiting, Wakeup};
 use crate::id::AgentId;
-use crate::inbox::{Inbox, InboxError, Wakeup};
+use crate::inbox::{Inbox, InboxError, Pending};
+use crate::maintenance::Maintenance;
 use crate::options::AgentOptions;
+use crate::status::AgentStatus;
 
 /// One agent; cheap to clone. Two are equal if they are the same instance, not if they have the same id.
 #[derive(Clone)]
@@ -25,7 +29,9 @@ struct Inner {
     id: AgentId,
     session: Arc<Session>,
     scope: Scope,
-    inbox: Arc<dyn Inbox>,
+    root: Context,
+    pending: Mutex<Pending>,
+    driver: Arc<dyn Driver>,
     options: AgentOptions,
 }
 
@@ -36,8 +42,10 @@ pub struct AgentParts {
     /// The scope, which the agent owns: it closes with `agent.context().fiber().dispose()`, or when the last clone of
     /// the agent is gone.
     pub scope: Scope,
-    /// Where messages wait for the agent.
-    pub inbox: Arc<dyn Inbox>,
+    /// What waits for it; [`Pending::restored`] where the session has a past.
+    pub pending: Pending,
+    /// What does its work.
+    pub driver: Arc<dyn Driver>,
     /// What it asks of its model.
     pub options: AgentOptions,
 }
@@ -46,8 +54,9 @@ impl Agent {
     /// An agent of these parts. Nobody is told of it.
     #[must_use]
     pub fn new(parts: AgentParts) -> Self {
-        let AgentParts { session, scope, inbox, options } = parts;
-        Self(Arc::new(Inner { id: AgentId::from(session.id()), session, scope, inbox, options }))
+        let AgentParts { session, scope, pending, driver, options } = parts;
+        let (id, root) = (AgentId::from(session.id()), scope.context().root());
+        Self(Arc::new(Inner { id, session, scope, root, pending: Mutex::new(pending), driver, options }))
     }
 
     /// Its id, which is the session's.
@@ -74,10 +83,19 @@ impl Agent {
         self.0.scope.context()
     }
 
-    /// Where messages wait for it.
+    /// Where events are told as long as the app lives.
+    pub(crate) fn root(&self) -> &Context {
+        &self.0.root
+    }
+
+    pub(crate) fn pending(&self) -> &Mutex<Pending> {
+        &self.0.pending
+    }
+
+    /// What waits for it.
     #[must_use]
-    pub fn inbox(&self) -> &Arc<dyn Inbox> {
-        &self.0.inbox
+    pub fn inbox(&self) -> Inbox<'_> {
+        Inbox { agent: self }
     }
 
     /// What it asks of its model.
@@ -92,12 +110,52 @@ impl Agent {
         WeakAgent(Arc::downgrade(&self.0))
     }
 
-    /// Has a message wait for it; see [`Inbox::send`].
+    /// Has a message of the user wait until the agent takes it: at the beginning of a turn, or before the next step.
+    ///
+    /// The message is in the session's log before this returns. With [`Wakeup::Wake`] an idle agent starts a turn: it has begun,
+    /// and has taken the message, when this returns. A message that wakes and comes when the turn is cancelled already begins the
+    /// next turn.
     ///
     /// # Errors
-    /// See [`InboxError`].
+    /// See [`InboxError`]. Then nothing waits that did not wait before, and the log is as it was.
     pub fn send(&self, message: Arc<Message>, target: Target, wakeup: Wakeup) -> Result<(), InboxError> {
-        self.0.inbox.send(message, target, wakeup)
+        self.0.driver.send(self, message, target, wakeup)
+    }
+
+    /// Whether it works.
+    #[must_use]
+    pub fn status(&self) -> AgentStatus {
+        self.0.driver.status()
+    }
+
+    /// Ends what it does, and has what waits not be said. The first cause of a cancellation is the one that is logged. An agent
+    /// that does nothing, and for which nothing waits, is not changed.
+    ///
+    /// # Errors
+    /// The log did not take that what waits is cancelled; what the agent does is cancelled all the same.
+    pub fn cancel(&self, cause: CancelCause) -> Result<(), InboxError> {
+        self.0.driver.cancel(self, cause, Waiting::Clear)
+    }
+
+    /// Ends what it does, and lets what waits wait on. What was taken already does not come back.
+    ///
+    /// # Errors
+    /// None now; a driver may have some.
+    pub fn interrupt(&self, cause: CancelCause) -> Result<(), InboxError> {
+        self.0.driver.cancel(self, cause, Waiting::Keep)
+    }
+
+    /// Waits until it does nothing, whatever begins meanwhile. It is idle already where it does nothing, and it never fails.
+    pub async fn when_idle(&self) {
+        self.0.driver.when_idle().await;
+    }
+
+    /// Keeps turns from beginning as long as the result lives. The status stays idle, and nobody is told.
+    ///
+    /// # Errors
+    /// The agent does something.
+    pub fn maintain(&self) -> Result<Maintenance, NotIdle> {
+        self.0.driver.maintain(self)
     }
 
     /// Asks for a turn of its own for a message.

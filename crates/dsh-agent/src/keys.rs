@@ -5,15 +5,18 @@ use std::convert::Infallible;
 use cordis::{Announce, Emit, Key, Serial, Waterfall};
 
 use crate::agent::Agent;
-use crate::registry::AgentRegistry;
+use crate::failure::AgentFailure;
+use crate::inbox::{InboxChange, InboxClaim};
+use crate::registry::Agents;
+use crate::request::{AgentRequest, Requested};
 use crate::request_error::{Recovered, RequestError};
 use crate::session_start::SessionStart;
 use crate::status::StatusChange;
 use crate::step::{PreStep, PreStepDecision};
 use crate::turn_stopping::TurnStopping;
 
-/// The agents that are live.
-pub const AGENTS: Key<dyn AgentRegistry> = Key::new("agents");
+/// The agents that are live, and the way to new ones.
+pub const AGENTS: Key<Agents> = Key::new("agents");
 
 /// An agent is registered and can be found.
 ///
@@ -53,6 +56,33 @@ pub const SESSION_START: Emit<SessionStart> =
 pub const STATUS: Emit<StatusChange> =
     Emit::new("agent/status").scoped_by(|change| Some(change.agent.scope()));
 
+/// A message waits for an agent.
+///
+/// Dispatched once per message after it is in the log and in the inbox; scope-filtered by the agent. Listeners watch and change
+/// nothing; a panic of one is contained. Cancellation plays no part.
+///
+/// Source: event `agent/inbox/inserted`.
+pub const INBOX_INSERTED: Emit<InboxChange> =
+    Emit::new("agent/inbox/inserted").scoped_by(|change| Some(change.agent.scope()));
+
+/// A message waits no longer, and will not be said.
+///
+/// Dispatched once per message after it has left the inbox, before those that came in its place are told; scope-filtered by the
+/// agent. Listeners watch and change nothing; a panic of one is contained. Cancellation plays no part.
+///
+/// Source: event `agent/inbox/discarded`.
+pub const INBOX_DISCARDED: Emit<InboxChange> =
+    Emit::new("agent/inbox/discarded").scoped_by(|change| Some(change.agent.scope()));
+
+/// A message was taken out of the inbox, to be said in a turn.
+///
+/// Dispatched by the loop once per message of a step, after all of them have left the inbox; scope-filtered by the agent. Listeners
+/// watch and change nothing; a panic of one is contained. Cancellation plays no part.
+///
+/// Source: event `agent/inbox/claimed`.
+pub const INBOX_CLAIMED: Emit<InboxClaim> =
+    Emit::new("agent/inbox/claimed").scoped_by(|claim| Some(claim.agent.scope()));
+
 /// Whether a step begins, and with which messages.
 ///
 /// Dispatched by the loop once per proposed step, after the messages were taken out of the inbox and the instructions put
@@ -65,6 +95,18 @@ pub const STATUS: Emit<StatusChange> =
 /// Source: event `agent/pre-step`.
 pub const PRE_STEP: Waterfall<PreStep, PreStepDecision> =
     Waterfall::new("agent/pre-step").scoped_by(|step| Some(step.agent.scope()));
+
+/// With which settings a model is asked.
+///
+/// Dispatched by the loop once per attempt of a step, before the request is put together; scope-filtered by the agent. `next` gives
+/// the settings as they are: those of the request before without what its adapter chose, at first those of the agent. A listener
+/// returns others to switch the provider, the model or the way it is asked; messages are out of its reach. An error of a listener,
+/// and its panic, fail the turn. Cancellation ends the turn once the listeners have returned; one that waits for long watches
+/// [`AgentRequest::cancellation`].
+///
+/// Source: event `agent/request`.
+pub const REQUEST: Waterfall<AgentRequest, Requested> =
+    Waterfall::new("agent/request").scoped_by(|request| Some(request.agent.scope()));
 
 /// A model did not answer: whether the step asks again.
 ///
@@ -89,3 +131,12 @@ pub const REQUEST_ERROR: Waterfall<RequestError, Recovered> =
 /// Source: event `agent/turn-stopping`.
 pub const TURN_STOPPING: Serial<TurnStopping, Infallible> =
     Serial::new("agent/turn-stopping").scoped_by(|stopping| Some(stopping.agent.scope()));
+
+/// Work of an agent failed. A turn that was cancelled is none of that.
+///
+/// Dispatched by the loop before the end of the turn is logged, or when not even that could be; scope-filtered by the agent.
+/// Listeners watch and change nothing; a panic of one is contained. Cancellation plays no part.
+///
+/// Source: event `agent/error`.
+pub const ERROR: Emit<AgentFailure> =
+    Emit::new("agent/error").scoped_by(|failure| Some(failure.agent.scope()));

@@ -2,21 +2,24 @@
 
 use std::sync::Arc;
 
-use cordis::{Context, Inactive};
+use cordis::{BoxFuture, Context, Inactive};
 use dsh_llm::{Message, Role};
-use dsh_session::Session;
+use dsh_session::{CancelCause, Session};
 use parking_lot::Mutex;
+use tokio_util::sync::CancellationToken;
 
 use crate::Target;
 use crate::agent::{Agent, AgentParts};
-use crate::id::AgentId;
-use crate::inbox::{Inbox, InboxError, Wakeup};
+use crate::driver::{Driver, NotIdle, Waiting, Wakeup};
+use crate::inbox::{InboxError, Pending};
+use crate::maintenance::Maintenance;
 use crate::options::AgentOptions;
-use crate::registry::AgentRegistry;
+use crate::registry::{Agents, Entered};
+use crate::status::AgentStatus;
 
-/// What was sent to an agent, in order. Nothing of it is logged and nobody is woken.
+/// A driver that does nothing: what is sent is kept, in order. Nothing of it is logged and nobody is woken.
 #[derive(Debug, Default)]
-pub struct MemoryInbox {
+pub struct MemoryDriver {
     sent: Mutex<Vec<Sent>>,
 }
 
@@ -31,7 +34,7 @@ pub struct Sent {
     pub wakeup: Wakeup,
 }
 
-impl MemoryInbox {
+impl MemoryDriver {
     /// What was sent so far.
     #[must_use]
     pub fn sent(&self) -> Vec<Sent> {
@@ -44,9 +47,15 @@ impl MemoryInbox {
     }
 }
 
-impl Inbox for MemoryInbox {
-    fn send(&self, message: Arc<Message>, target: Target, wakeup: Wakeup) -> Result<(), InboxError> {
-        let agent = || "memory".to_owned();
+impl Driver for MemoryDriver {
+    fn send(
+        &self,
+        agent: &Agent,
+        message: Arc<Message>,
+        target: Target,
+        wakeup: Wakeup,
+    ) -> Result<(), InboxError> {
+        let agent = || agent.id().to_string();
         if message.role != Role::User {
             return Err(InboxError::NotUser { agent: agent(), message: message.id.clone() });
         }
@@ -58,62 +67,110 @@ impl Inbox for MemoryInbox {
         sent.push(Sent { message, target, wakeup });
         Ok(())
     }
+
+    fn status(&self) -> AgentStatus {
+        AgentStatus::Idle
+    }
+
+    fn cancel(&self, _: &Agent, _: CancelCause, waiting: Waiting) -> Result<(), InboxError> {
+        if waiting == Waiting::Clear {
+            self.sent.lock().clear();
+        }
+        Ok(())
+    }
+
+    fn when_idle(&self) -> BoxFuture<'static, ()> {
+        Box::pin(std::future::ready(()))
+    }
+
+    fn maintain(&self, _: &Agent) -> Result<Maintenance, NotIdle> {
+        Ok(Maintenance::new(CancellationToken::new(), || ()))
+    }
 }
 
-/// The agents that a test says are live. Nobody is told of them.
+/// A driver whose sends a test answers; it does nothing else.
+#[derive(Debug)]
+pub struct FnDriver<F>(pub F);
+
+impl<F> Driver for FnDriver<F>
+where
+    F: Fn(&Agent, Arc<Message>, Target, Wakeup) -> Result<(), InboxError> + Send + Sync + 'static,
+{
+    fn send(
+        &self,
+        agent: &Agent,
+        message: Arc<Message>,
+        target: Target,
+        wakeup: Wakeup,
+    ) -> Result<(), InboxError> {
+        (self.0)(agent, message, target, wakeup)
+    }
+
+    fn status(&self) -> AgentStatus {
+        AgentStatus::Idle
+    }
+
+    fn cancel(&self, _: &Agent, _: CancelCause, _: Waiting) -> Result<(), InboxError> {
+        Ok(())
+    }
+
+    fn when_idle(&self) -> BoxFuture<'static, ()> {
+        Box::pin(std::future::ready(()))
+    }
+
+    fn maintain(&self, _: &Agent) -> Result<Maintenance, NotIdle> {
+        Ok(Maintenance::new(CancellationToken::new(), || ()))
+    }
+}
+
+/// A registry whose agents come and go as a test says. Nobody is told of them.
 #[derive(Debug, Default)]
 pub struct MemoryAgents {
-    live: Mutex<Vec<(Agent, Option<AgentId>)>>,
+    agents: Arc<Agents>,
+    entered: Mutex<Vec<(Agent, Entered)>>,
 }
 
 impl MemoryAgents {
+    /// The registry, to be provided.
+    #[must_use]
+    pub fn service(&self) -> Arc<Agents> {
+        Arc::clone(&self.agents)
+    }
+
     /// Makes an agent live, and says who owns it.
+    ///
+    /// # Panics
+    /// An agent of that id is live.
+    #[allow(clippy::expect_used, reason = "a test ends by panicking")]
     pub fn add(&self, agent: &Agent, owner: Option<&Agent>) {
-        self.live.lock().push((agent.clone(), owner.map(|owner| owner.id().clone())));
+        let ctx = owner.map_or_else(|| agent.root().clone(), |owner| owner.context().clone());
+        let entered = self.agents.enter(&ctx, agent).expect("no agent of that id is live");
+        self.entered.lock().push((agent.clone(), entered));
     }
 
     /// Makes an agent live no longer.
     pub fn remove(&self, agent: &Agent) {
-        let mut live = self.live.lock();
-        if let Some(at) = live.iter().position(|(it, _)| it == agent) {
-            let gone = live.remove(at);
-            drop(live);
-            // Its scope may close with it.
-            drop(gone);
+        let gone = {
+            let mut entered = self.entered.lock();
+            entered.iter().position(|(it, _)| it == agent).map(|at| entered.remove(at))
+        };
+        if let Some((_, entered)) = &gone {
+            entered.detach();
         }
     }
-
-    fn agents(&self, which: impl Fn(Option<&AgentId>) -> bool) -> Vec<Agent> {
-        let live = self.live.lock();
-        live.iter().filter(|(_, owner)| which(owner.as_ref())).map(|(agent, _)| agent.clone()).collect()
-    }
 }
 
-impl AgentRegistry for MemoryAgents {
-    fn get(&self, id: &AgentId) -> Option<Agent> {
-        self.list().into_iter().find(|agent| agent.id() == id)
-    }
-
-    fn list(&self) -> Vec<Agent> {
-        self.agents(|_| true)
-    }
-
-    fn roots(&self) -> Vec<Agent> {
-        self.agents(|owner| owner.is_none())
-    }
-
-    fn is_owned_by(&self, id: &AgentId, owner: &AgentId) -> bool {
-        self.live.lock().iter().any(|(agent, by)| agent.id() == id && by.as_ref() == Some(owner))
-    }
-}
-
-/// An agent for a session, with a scope of its own below `ctx` and an inbox that only records.
+/// An agent for a session, with a scope of its own below `ctx` and a driver that only keeps what is sent.
 ///
 /// # Errors
 /// The context is inactive.
-pub fn agent(ctx: &Context, session: Arc<Session>) -> Result<(Agent, Arc<MemoryInbox>), Inactive> {
-    let inbox = Arc::new(MemoryInbox::default());
-    let parts =
-        AgentParts { session, scope: ctx.scope()?, inbox: inbox.clone(), options: AgentOptions::default() };
-    Ok((Agent::new(parts), inbox))
+pub fn agent(ctx: &Context, session: Arc<Session>) -> Result<(Agent, Arc<MemoryDriver>), Inactive> {
+    let driver = Arc::new(MemoryDriver::default());
+    Ok((Agent::new(parts(session, ctx.scope()?, driver.clone())), driver))
+}
+
+/// The parts of an agent for which nothing waits.
+#[must_use]
+pub fn parts(session: Arc<Session>, scope: cordis::Scope, driver: Arc<dyn Driver>) -> AgentParts {
+    AgentParts { session, scope, pending: Pending::default(), driver, options: AgentOptions::default() }
 }

@@ -10,10 +10,8 @@ use std::time::{Duration, Instant};
 use cordis::Handle;
 use cordis::log::Recent;
 use cordis::testing::TestApp;
-use dsh_agent::testing::{MemoryAgents, MemoryInbox, agent};
-use dsh_agent::{
-    AGENTS, Agent, AgentRegistry, PRE_STEP, PreStep, PreStepDecision, TURN_STOPPING, TurnStopping,
-};
+use dsh_agent::testing::{MemoryAgents, MemoryDriver, agent};
+use dsh_agent::{AGENTS, Agent, PRE_STEP, PreStep, PreStepDecision, TURN_STOPPING, TurnStopping};
 use dsh_llm::{ContentBlock, Message};
 use dsh_session::{CreateSession, NewEvent, Session, SessionStore, TurnEnd, TurnEndReason, TurnStart};
 use dsh_tools::{CallRequest, TOOLS, ToolDefinition, ToolOutcome, ToolRuntime};
@@ -50,8 +48,7 @@ impl World {
         let tools = app.plugin(dsh_tools::plugin(), dsh_tools::Config::default()).unwrap();
         tools.ready().await.unwrap();
         let agents = Arc::new(MemoryAgents::default());
-        let registry: Arc<dyn AgentRegistry> = agents.clone();
-        app.provide(AGENTS, registry).unwrap();
+        app.provide(AGENTS, agents.service()).unwrap();
         let tools = app.get(TOOLS).unwrap();
         Self { app, tools, agents, store: SessionStore::new(), recent, _traced: traced }
     }
@@ -60,7 +57,7 @@ impl World {
     ///
     /// # Panics
     /// The id is taken.
-    pub fn agent(&self, id: &str, folder: &Path, owner: Option<&Agent>) -> (Agent, Arc<MemoryInbox>) {
+    pub fn agent(&self, id: &str, folder: &Path, owner: Option<&Agent>) -> (Agent, Arc<MemoryDriver>) {
         let options = CreateSession {
             id: Some(id.to_owned()),
             cwd: Some(folder.to_string_lossy().into_owned()),

@@ -265,6 +265,27 @@ impl Session {
         self.append_if(new, Some(turn))
     }
 
+    /// Keeps everybody else from appending while `work` runs: what it reads stays as it is until it appends, and what it does
+    /// after an append is done before the next one. `work` appends by [`append`](Self::append); it must not wait for another
+    /// thread that uses the session.
+    ///
+    /// # Errors
+    /// The caller is inside of an append of this session, or of another session while this one is appended to elsewhere;
+    /// `work` is not run then.
+    pub fn exclusively<R>(self: &Arc<Self>, work: impl FnOnce() -> R) -> Result<R, AppendError> {
+        let done = {
+            let contended = || AppendError::Contended { session: self.id().to_owned() };
+            let turn = self.take_turn().ok_or_else(contended)?;
+            if turn.appending.get() {
+                return Err(AppendError::Reentrant { session: self.id().to_owned() });
+            }
+            let _inside = Inside::enter();
+            work()
+        };
+        self.detach_if_asked();
+        Ok(done)
+    }
+
     fn turn_ended(&self, new: NewEvent) -> AppendError {
         AppendError::TurnEnded { session: self.id().to_owned(), kind: new.kind.into_owned() }
     }

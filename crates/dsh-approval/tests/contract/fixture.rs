@@ -5,7 +5,7 @@ use std::sync::Arc;
 use cordis::testing::TestApp;
 use cordis::{Context, Effect};
 use dsh_agent::Agent;
-use dsh_agent::testing::{MemoryInbox, agent};
+use dsh_agent::testing::{MemoryDriver, agent};
 use dsh_approval::{ApprovalError, ApprovalOutcome, ApprovalPolicy, ApprovalRequest, Approvals, REQUEST};
 use dsh_session::{CreateSession, NewEvent, Session, SessionStore, TurnEnd, TurnEndReason, TurnStart};
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ pub(crate) struct Fixture {
     pub(crate) store: SessionStore,
     pub(crate) approvals: Approvals,
     pub(crate) agent: Agent,
-    pub(crate) inbox: Arc<MemoryInbox>,
+    pub(crate) inbox: Arc<MemoryDriver>,
 }
 
 impl Fixture {

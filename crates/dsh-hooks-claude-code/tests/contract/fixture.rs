@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use cordis::{Fiber, Next};
 use dsh_agent::Agent;
-use dsh_agent::testing::MemoryInbox;
+use dsh_agent::testing::MemoryDriver;
 use dsh_approval::{ApprovalOutcome, ApprovalRequest, REQUEST};
 use dsh_hooks::testing::{World, marks, open_turn};
 pub(crate) use dsh_hooks::testing::{answers, blocks, hooks, is_alive, says, until, user};
@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 pub(crate) struct Fixture {
     pub(crate) world: World,
     pub(crate) agent: Agent,
-    pub(crate) inbox: Arc<MemoryInbox>,
+    pub(crate) inbox: Arc<MemoryDriver>,
     folder: TempDir,
     _watched: Watched,
 }

@@ -1,7 +1,13 @@
 //! Hooks that nobody waits for.
 
-use dsh_agent::{CREATED, DISPOSED, SESSION_START, SessionSource, SessionStart, Target, Wakeup};
-use dsh_llm::Role;
+use std::sync::Arc;
+
+use dsh_agent::testing::{FnDriver, parts};
+use dsh_agent::{
+    Agent, CREATED, DISPOSED, InboxError, SESSION_START, SessionSource, SessionStart, Target, Wakeup,
+};
+use dsh_llm::{Message, Role};
+use dsh_session::Session;
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -59,24 +65,12 @@ async fn what_cannot_be_said_is_a_warning() {
 }
 
 /// An agent that can be told nothing.
-fn refusing(fixture: &Fixture) -> dsh_agent::Agent {
-    struct Refusing;
-    impl dsh_agent::Inbox for Refusing {
-        fn send(
-            &self,
-            message: std::sync::Arc<dsh_llm::Message>,
-            _: Target,
-            _: Wakeup,
-        ) -> Result<(), dsh_agent::InboxError> {
-            Err(dsh_agent::InboxError::Pending { agent: "refusing".to_owned(), message: message.id.clone() })
-        }
-    }
-    dsh_agent::Agent::new(dsh_agent::AgentParts {
-        session: dsh_session::Session::detached("refusing"),
-        scope: fixture.world.app.scope().unwrap(),
-        inbox: std::sync::Arc::new(Refusing),
-        options: dsh_agent::AgentOptions::default(),
-    })
+fn refusing(fixture: &Fixture) -> Agent {
+    let refuse = |_: &Agent, message: Arc<Message>, _: Target, _: Wakeup| {
+        Err(InboxError::Pending { agent: "refusing".to_owned(), message: message.id.clone() })
+    };
+    let scope = fixture.world.app.scope().unwrap();
+    Agent::new(parts(Session::detached("refusing"), scope, Arc::new(FnDriver(refuse))))
 }
 
 // spec: timeout-jobs-hooks/J73

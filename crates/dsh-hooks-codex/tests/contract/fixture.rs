@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use cordis::Fiber;
 use dsh_agent::Agent;
-use dsh_agent::testing::MemoryInbox;
+use dsh_agent::testing::MemoryDriver;
 use dsh_hooks::testing::{World, hooks, marks, open_turn};
 use dsh_hooks_codex::Config;
 use dsh_tools::{CallRequest, ToolOutcome};
@@ -17,7 +17,7 @@ use tempfile::TempDir;
 pub(crate) struct Fixture {
     pub(crate) world: World,
     pub(crate) agent: Agent,
-    pub(crate) inbox: Arc<MemoryInbox>,
+    pub(crate) inbox: Arc<MemoryDriver>,
     pub(crate) folder: TempDir,
     _watched: Watched,
 }

@@ -1,10 +1,10 @@
 //! The hooks that nobody waits for: of sessions that begin, and of agents that work for others.
 
 use std::collections::HashSet;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 use cordis::{Context, chain};
-use dsh_agent::{AGENTS, Agent, Inbox, InboxError, SessionStart, Target, Wakeup};
+use dsh_agent::{AGENTS, Agent, InboxError, SessionStart, WeakAgent};
 use parking_lot::Mutex;
 
 use crate::bridge::Bridge;
@@ -73,21 +73,21 @@ impl Bridge {
             return;
         }
         let (id, place) = (agent.id().clone(), self.place_of(Some(agent)));
-        let inbox = Arc::downgrade(agent.inbox());
+        let told = agent.downgrade();
         let (bridge, token) = (self.clone(), self.detached.token());
         self.detached.track(async move {
             let fired = bridge.fire(&hooks, &place, None, moment(id.as_str()), &token).await;
             if tells && fired.cut.is_none() {
-                bridge.tell(point, &inbox, fired.merged);
+                bridge.tell(point, &told, fired.merged);
             }
         });
     }
 
     /// Tells a live agent what hooks said.
-    fn tell(&self, point: Point, inbox: &Weak<dyn Inbox>, merged: Merged) {
+    fn tell(&self, point: Point, agent: &WeakAgent, merged: Merged) {
         let Some(message) = self.context_message(merged.additional_contexts) else { return };
-        let Some(inbox) = inbox.upgrade() else { return };
-        match inbox.send(Arc::new(message), Target::NextStep, Wakeup::Wait) {
+        let Some(agent) = agent.upgrade() else { return };
+        match agent.inject(Arc::new(message)) {
             Ok(()) | Err(InboxError::Ended { .. }) => {}
             Err(error) => {
                 let plugin = self.plugin();

@@ -1,7 +1,7 @@
 //! Who lets agents see and stop their jobs, and for whom there are none.
 
-use dsh_agent::testing::agent;
-use dsh_agent::{Agent, AgentOptions, AgentParts};
+use dsh_agent::Agent;
+use dsh_agent::testing::{agent, parts};
 use dsh_jobs::StartError;
 use dsh_jobs_local::Config;
 use dsh_session::Session;
@@ -38,13 +38,9 @@ async fn a_controller_of_one_scope_serves_the_owners_of_that_scope_only() {
 async fn a_controller_serves_the_scopes_below_its_own() {
     let fixture = uncontrolled().await;
     let preset = fixture.app.scope().unwrap();
-    let (_other, inbox) = agent(&fixture.app, Session::detached("s-0")).unwrap();
-    let child = Agent::new(AgentParts {
-        session: Session::detached("s-1"),
-        scope: fixture.app.scope_under(preset.key()).unwrap(),
-        inbox,
-        options: AgentOptions::default(),
-    });
+    let (_other, driver) = agent(&fixture.app, Session::detached("s-0")).unwrap();
+    let scope = fixture.app.scope_under(preset.key()).unwrap();
+    let child = Agent::new(parts(Session::detached("s-1"), scope, driver));
     fixture.agents.add(&child, None);
     assert!(!is_served(&fixture, Some(&child)));
     fixture.control(preset.context());

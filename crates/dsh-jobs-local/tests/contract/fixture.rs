@@ -6,7 +6,7 @@ use std::time::Duration;
 use cordis::testing::{Recorder, TestApp};
 use cordis::{BoxError, Context, Effect, Fiber, Handle, define};
 use dsh_agent::testing::{MemoryAgents, agent};
-use dsh_agent::{AGENTS, Agent, AgentRegistry};
+use dsh_agent::{AGENTS, Agent};
 use dsh_jobs::{
     CHANGED, DONE, JOBS, JobDone, JobError, JobHooks, JobOutcome, JobOutput, JobRequest, JobSnapshot,
     JobStart, Jobs, KillOutcome, KillRequest, StartError, TerminalStatus, WaitError,
@@ -64,13 +64,13 @@ impl Fixture {
     }
 
     pub(crate) fn provide_agents(&self) -> Effect {
-        self.app.provide(AGENTS, self.agents.clone() as Arc<dyn AgentRegistry>).unwrap()
+        self.app.provide(AGENTS, self.agents.service()).unwrap()
     }
 
     /// A registered agent with a scope of its own, in place of one that has its id.
     pub(crate) fn agent(&self, id: &str) -> Agent {
         let (agent, _inbox) = agent(&self.app, Session::detached(id)).unwrap();
-        if let Some(old) = self.agents.get(agent.id()) {
+        if let Some(old) = self.agents.service().get(agent.id()) {
             self.agents.remove(&old);
         }
         self.agents.add(&agent, None);

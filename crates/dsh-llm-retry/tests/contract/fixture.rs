@@ -41,7 +41,7 @@ impl Fixture {
         let (agent, _) = dsh_agent::testing::agent(&app, session.clone()).unwrap();
         let agents = Arc::new(MemoryAgents::default());
         agents.add(&agent, None);
-        app.provide(AGENTS, agents.clone()).unwrap();
+        app.provide(AGENTS, agents.service()).unwrap();
         let cancellation = CancellationToken::new();
         let fixture = Self { app, retry, agent, session, cancellation, _agents: agents };
         fixture.log(&TurnStart { turn: 1 });

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use dsh_agent::testing::MemoryInbox;
-use dsh_agent::{Agent, AgentOptions, AgentParts};
+use dsh_agent::Agent;
+use dsh_agent::testing::{MemoryDriver, parts};
 use dsh_session::Session;
 
 use crate::fixture::{Fixture, giving, pairs};
@@ -26,12 +26,8 @@ async fn what_is_contributed_for_one_agent_only_its_commands_find() {
 async fn of_two_contributors_of_one_name_the_nearer_one_is_seen() {
     let fixture = Fixture::new().await;
     let ada = fixture.agent("ada");
-    let child = Agent::new(AgentParts {
-        session: Session::detached("child"),
-        scope: fixture.app.scope_under(ada.scope()).unwrap(),
-        inbox: Arc::new(MemoryInbox::default()),
-        options: AgentOptions::default(),
-    });
+    let scope = fixture.app.scope_under(ada.scope()).unwrap();
+    let child = Agent::new(parts(Session::detached("child"), scope, Arc::new(MemoryDriver::default())));
     fixture.env().register(&fixture.app, giving("x", &[("A", "all"), ("B", "all")])).unwrap();
     fixture.env().register(ada.context(), giving("y", &[("B", "ada"), ("C", "ada")])).unwrap();
     fixture.env().register(child.context(), giving("x", &[("C", "child")])).unwrap();

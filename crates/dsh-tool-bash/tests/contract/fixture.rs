@@ -6,7 +6,7 @@ use std::sync::Arc;
 use cordis::testing::TestApp;
 use cordis::{Context, Fiber, Key, Plugin};
 use dsh_agent::testing::{MemoryAgents, agent};
-use dsh_agent::{AGENTS, Agent, AgentRegistry};
+use dsh_agent::{AGENTS, Agent};
 use dsh_jobs::{JOBS, JobSnapshot, Jobs};
 use dsh_session::{CreateSession, SessionStore};
 use dsh_tool_bash::Config;
@@ -55,7 +55,7 @@ impl Fixture {
         mount(&app, dsh_tools::plugin(), dsh_tools::Config::default()).await;
         let _watched = dsh_tools_invariants::testing::watch(&app).await;
         let agents = Arc::new(MemoryAgents::default());
-        app.provide(AGENTS, Arc::clone(&agents) as Arc<dyn AgentRegistry>).unwrap();
+        app.provide(AGENTS, agents.service()).unwrap();
         mount(&app, dsh_subprocess_local::plugin(), dsh_subprocess_local::Config::default()).await;
         let shell = mount(&app, dsh_shell_local::plugin(), below.shell).await;
         if let Some(config) = below.jobs {

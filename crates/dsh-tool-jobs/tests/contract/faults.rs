@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use dsh_agent::{Agent, AgentStatus, Inbox, InboxError, STATUS, StatusChange, Target, Wakeup};
+use dsh_agent::testing::FnDriver;
+use dsh_agent::{Agent, AgentStatus, InboxError, STATUS, StatusChange, Target, Wakeup};
 use dsh_jobs::DONE;
 use dsh_llm::Message;
 use parking_lot::Mutex;
@@ -30,17 +31,15 @@ impl Odd {
     }
 }
 
-impl Inbox for Odd {
-    fn send(&self, message: Arc<Message>, target: Target, wakeup: Wakeup) -> Result<(), InboxError> {
-        self.tried.lock().push((target, wakeup));
-        let send = self.send.lock().clone();
-        send(&message)
-    }
-}
-
 impl Fixture {
     fn odd(&self, inbox: &Arc<Odd>) -> Agent {
-        let odd = agent(&self.app, &self.sessions, "odd", inbox.clone());
+        let inbox = inbox.clone();
+        let driver = FnDriver(move |_: &Agent, message: Arc<Message>, target: Target, wakeup: Wakeup| {
+            inbox.tried.lock().push((target, wakeup));
+            let send = inbox.send.lock().clone();
+            send(&message)
+        });
+        let odd = agent(&self.app, &self.sessions, "odd", Arc::new(driver));
         self.agents.add(&odd, None);
         odd
     }

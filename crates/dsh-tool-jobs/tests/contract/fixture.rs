@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use cordis::testing::TestApp;
 use cordis::{BoxError, BoxFuture, Context, Effect, Fiber, Handle, Next};
-use dsh_agent::testing::{MemoryAgents, MemoryInbox, Sent};
+use dsh_agent::testing::{MemoryAgents, MemoryDriver, Sent, parts};
 use dsh_agent::{
-    AGENTS, Agent, AgentOptions, AgentParts, AgentStatus, Inbox, PRE_STEP, PreStep, PreStepDecision, STATUS,
-    StatusChange, Target, Wakeup,
+    AGENTS, Agent, AgentStatus, Driver, PRE_STEP, PreStep, PreStepDecision, STATUS, StatusChange, Target,
+    Wakeup,
 };
 use dsh_jobs::{
     DONE, JOBS, JobDone, JobHooks, JobOutcome, JobRequest, JobSnapshot, Jobs, StartError, TerminalStatus,
@@ -28,7 +28,7 @@ pub(crate) struct Fixture {
     pub(crate) agents: Arc<MemoryAgents>,
     pub(crate) sessions: SessionStore,
     pub(crate) ada: Agent,
-    pub(crate) inbox: Arc<MemoryInbox>,
+    pub(crate) inbox: Arc<MemoryDriver>,
     /// The plugin that provides the jobs, and the registration of the registry.
     pub(crate) provider: Option<Fiber>,
     pub(crate) registry: Effect,
@@ -73,8 +73,8 @@ impl Fixture {
         let _watched = dsh_tools_invariants::testing::watch(&app).await;
         let (tools, sessions, agents) =
             (app.get(TOOLS).unwrap(), SessionStore::new(), Arc::<MemoryAgents>::default());
-        let registry = app.provide(AGENTS, agents.clone()).unwrap();
-        let inbox = Arc::new(MemoryInbox::default());
+        let registry = app.provide(AGENTS, agents.service()).unwrap();
+        let inbox = Arc::new(MemoryDriver::default());
         let ada = agent(&app, &sessions, "ada", inbox.clone());
         agents.add(&ada, None);
         Self {
@@ -118,8 +118,8 @@ impl Fixture {
     }
 
     /// Another live agent.
-    pub(crate) fn agent(&self, id: &str) -> (Agent, Arc<MemoryInbox>) {
-        let inbox = Arc::new(MemoryInbox::default());
+    pub(crate) fn agent(&self, id: &str) -> (Agent, Arc<MemoryDriver>) {
+        let inbox = Arc::new(MemoryDriver::default());
         let agent = agent(&self.app, &self.sessions, id, inbox.clone());
         self.agents.add(&agent, None);
         (agent, inbox)
@@ -254,7 +254,7 @@ impl Start {
 }
 
 /// An agent of a session of this id, that nobody knows of yet.
-pub(crate) fn agent(app: &Context, sessions: &SessionStore, id: &str, inbox: Arc<dyn Inbox>) -> Agent {
+pub(crate) fn agent(app: &Context, sessions: &SessionStore, id: &str, driver: Arc<dyn Driver>) -> Agent {
     let session = match sessions.get(id) {
         Some(session) => session,
         None => {
@@ -263,7 +263,7 @@ pub(crate) fn agent(app: &Context, sessions: &SessionStore, id: &str, inbox: Arc
         }
     };
     let scope = app.scope().unwrap();
-    Agent::new(AgentParts { session, scope, inbox, options: AgentOptions::default() })
+    Agent::new(parts(session, scope, driver))
 }
 
 pub(crate) fn completed(detail: &str) -> JobOutcome {
@@ -276,12 +276,12 @@ pub(crate) fn said(output: &str) -> JobOutcome {
 }
 
 /// What was sent, as text, target and wakeup.
-pub(crate) fn sent(inbox: &MemoryInbox) -> Vec<(String, Target, Wakeup)> {
+pub(crate) fn sent(inbox: &MemoryDriver) -> Vec<(String, Target, Wakeup)> {
     inbox.take().iter().map(|Sent { message, target, wakeup }| (message.text(), *target, *wakeup)).collect()
 }
 
 /// How what was sent was to reach the agent.
-pub(crate) fn ways(inbox: &MemoryInbox) -> Vec<(Target, Wakeup)> {
+pub(crate) fn ways(inbox: &MemoryDriver) -> Vec<(Target, Wakeup)> {
     sent(inbox).into_iter().map(|(_, target, wakeup)| (target, wakeup)).collect()
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use dsh_agent::testing::MemoryInbox;
+use dsh_agent::testing::MemoryDriver;
 
 use crate::fixture::{Fixture, WOKEN, agent, completed, ways};
 
@@ -12,7 +12,7 @@ async fn another_agent_of_the_same_session_is_told_nothing() {
     let fixture = Fixture::new().await;
     let work = fixture.stream();
     fixture.agents.remove(&fixture.ada);
-    let inbox = Arc::new(MemoryInbox::default());
+    let inbox = Arc::new(MemoryDriver::default());
     let other = agent(&fixture.app, &fixture.sessions, "ada", inbox.clone());
     fixture.agents.add(&other, None);
     assert_eq!(other.id(), fixture.ada.id());

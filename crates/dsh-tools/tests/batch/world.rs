@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cordis::{App, Handle, Next, Scope};
-use dsh_agent::testing::{MemoryInbox, Sent};
-use dsh_agent::{Agent, AgentOptions, AgentParts, Inbox, InboxError, Target, Wakeup};
+use dsh_agent::testing::{FnDriver, MemoryDriver, Sent, parts};
+use dsh_agent::{Agent, Driver as _, Target, Wakeup};
 use dsh_llm::{ContentBlock, FinishReason, Message};
 use dsh_session::{
     CreateSession, Event, EventData, NewEvent, SESSIONS, Session, StepEnd, StepStart, TurnEnd, TurnEndReason,
@@ -51,25 +51,10 @@ pub(crate) struct World {
     pub(crate) tools: Handle<ToolRuntime>,
     pub(crate) session: Arc<Session>,
     pub(crate) agent: Agent,
-    pub(crate) inbox: Arc<MemoryInbox>,
+    pub(crate) inbox: Arc<MemoryDriver>,
     pub(crate) told: Told,
     pub(crate) cancellation: CancellationToken,
     _watched: Watched,
-}
-
-/// Says what comes in, and after which event.
-struct Telling {
-    inbox: Arc<MemoryInbox>,
-    session: Arc<Session>,
-    told: Told,
-}
-
-impl Inbox for Telling {
-    fn send(&self, message: Arc<Message>, target: Target, wakeup: Wakeup) -> Result<(), InboxError> {
-        let last = self.session.events().last().map(|event| event.kind().to_owned()).unwrap_or_default();
-        self.told.say(format!("context {} after {last}", message.text()));
-        self.inbox.send(message, target, wakeup)
-    }
 }
 
 impl World {
@@ -87,27 +72,23 @@ impl World {
         let sessions = app.get(SESSIONS).unwrap();
         let session = sessions.get().unwrap().create(&app, CreateSession::default()).unwrap();
         begin(&session);
-        let (inbox, told) = (Arc::new(MemoryInbox::default()), Told::default());
-        let telling = Telling { inbox: inbox.clone(), session: session.clone(), told: told.clone() };
-        let parts = AgentParts {
-            session: session.clone(),
-            scope: app.scope().unwrap(),
-            inbox: Arc::new(telling),
-            options: AgentOptions::default(),
+        let (inbox, told) = (Arc::new(MemoryDriver::default()), Told::default());
+        let (kept, tell) = (inbox.clone(), told.clone());
+        // Says what comes in, and after which event.
+        let telling = move |agent: &Agent, message: Arc<Message>, target: Target, wakeup: Wakeup| {
+            let last =
+                agent.session().events().last().map(|event| event.kind().to_owned()).unwrap_or_default();
+            tell.say(format!("context {} after {last}", message.text()));
+            kept.send(agent, message, target, wakeup)
         };
+        let agent = Agent::new(parts(session.clone(), app.scope().unwrap(), Arc::new(FnDriver(telling))));
         let cancellation = CancellationToken::new();
-        Self { app, tools, session, agent: Agent::new(parts), inbox, told, cancellation, _watched: watched }
+        Self { app, tools, session, agent, inbox, told, cancellation, _watched: watched }
     }
 
     /// An agent with a session and a scope of its own.
     pub(crate) fn another_agent(&self, scope: Scope) -> Agent {
-        let parts = AgentParts {
-            session: Session::detached("another"),
-            scope,
-            inbox: Arc::new(MemoryInbox::default()),
-            options: AgentOptions::default(),
-        };
-        Agent::new(parts)
+        Agent::new(parts(Session::detached("another"), scope, Arc::new(MemoryDriver::default())))
     }
 
     pub(crate) fn offer(&self, tool: ToolDefinition) {

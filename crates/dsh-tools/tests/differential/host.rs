@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use cordis::testing::TestApp;
 use cordis::{BoxFuture, Context, Effect, Handle, ScopeKey};
-use dsh_agent::testing::MemoryInbox;
-use dsh_agent::{Agent, AgentOptions, AgentParts};
+use dsh_agent::Agent;
+use dsh_agent::testing::{MemoryDriver, parts};
 use dsh_approval::{ApprovalOutcome, ApprovalRequest, REQUEST};
 use dsh_llm::{ContentBlock, Message};
 use dsh_session::{CreateSession, NewEvent, SessionStore, TurnStart};
@@ -36,7 +36,7 @@ pub(crate) struct Host {
     effects: Mutex<HashMap<String, Effect>>,
     offered: Mutex<Vec<(String, Arc<RegisteredTool>)>>,
     pub(crate) agents: Mutex<HashMap<String, Agent>>,
-    pub(crate) inboxes: Mutex<HashMap<String, Arc<MemoryInbox>>>,
+    pub(crate) inboxes: Mutex<HashMap<String, Arc<MemoryDriver>>>,
     /// What cancels the turns of agents.
     pub(crate) running: Mutex<HashMap<String, CancellationToken>>,
     prompt: Mutex<Option<String>>,
@@ -157,10 +157,9 @@ impl Host {
                 None => self.app.scope().unwrap(),
                 Some(parent) => self.app.scope_under(parent.scope()).unwrap(),
             };
-            let inbox = Arc::new(MemoryInbox::default());
+            let inbox = Arc::new(MemoryDriver::default());
             self.inboxes.lock().insert(id.to_owned(), Arc::clone(&inbox));
-            let parts = AgentParts { session, scope, inbox, options: AgentOptions::default() };
-            self.agents.lock().insert(id.to_owned(), Agent::new(parts));
+            self.agents.lock().insert(id.to_owned(), Agent::new(parts(session, scope, inbox)));
         }
     }
 

@@ -93,7 +93,7 @@ impl Stage {
     pub(crate) fn child(&self) -> anyhow::Result<Agent> {
         let sessions = self.host.app.get(SESSIONS).context("no plugin provides the sessions")?;
         let (child, _turn) = agent::agent(&self.host.app, &*sessions.get()?, "child", Some(&self.workspace))?;
-        self.host.agents.add_child(&child);
+        let _ = self.host.agents.enter(self.host.agent.context(), &child)?;
         Ok(child)
     }
 

@@ -1,16 +1,18 @@
 //! An agent without a loop: a session in memory, a scope, one turn, and an inbox that nobody empties.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
-use cordis::Context;
-use dsh_agent::{Agent, AgentId, AgentOptions, AgentParts, AgentRegistry, Inbox, InboxError, Target, Wakeup};
-use dsh_llm::{Message, Role};
-use dsh_session::{
-    CreateSession, InboxSpliced, NewEvent, Session, SessionStore, TurnEnd, TurnEndReason, TurnStart,
+use cordis::{BoxFuture, Context};
+use dsh_agent::{
+    Agent, AgentOptions, AgentParts, AgentStatus, Driver, InboxError, Maintenance, NotIdle, Pending, Target,
+    Waiting, Wakeup,
 };
-use parking_lot::Mutex;
+use dsh_llm::Message;
+use dsh_session::{
+    CancelCause, CreateSession, NewEvent, Session, SessionStore, TurnEnd, TurnEndReason, TurnStart,
+};
 
 /// The agent's only turn.
 const TURN: u64 = 1;
@@ -27,137 +29,75 @@ pub(crate) fn agent(
     let options = CreateSession { id: Some(name.to_owned()), cwd, ..CreateSession::default() };
     let session = sessions.create(scope.context(), options)?;
     session.append(NewEvent::new(&TurnStart { turn: TURN })?)?;
-    let inbox = Arc::new(LoggedInbox { session: Arc::clone(&session), waiting: Mutex::default() });
-    let turn = Turn { inbox: Arc::clone(&inbox) };
-    Ok((Agent::new(AgentParts { session, scope, inbox, options: AgentOptions::default() }), turn))
-}
-
-/// The registry of one agent, and of those that come to work for it.
-pub(crate) struct OneAgent {
-    agent: Agent,
-    children: Mutex<Vec<Agent>>,
-}
-
-impl OneAgent {
-    pub(crate) fn new(agent: &Agent) -> Self {
-        Self { agent: agent.clone(), children: Mutex::default() }
-    }
-
-    /// From here on this one works for the agent.
-    pub(crate) fn add_child(&self, child: &Agent) {
-        self.children.lock().push(child.clone());
-    }
-}
-
-impl AgentRegistry for OneAgent {
-    fn get(&self, id: &AgentId) -> Option<Agent> {
-        self.list().into_iter().find(|agent| agent.id() == id)
-    }
-
-    fn list(&self) -> Vec<Agent> {
-        let mut agents = vec![self.agent.clone()];
-        agents.extend(self.children.lock().iter().cloned());
-        agents
-    }
-
-    fn roots(&self) -> Vec<Agent> {
-        vec![self.agent.clone()]
-    }
-
-    fn is_owned_by(&self, id: &AgentId, owner: &AgentId) -> bool {
-        self.agent.id() == owner && self.children.lock().iter().any(|child| child.id() == id)
-    }
+    let ended = Arc::new(AtomicBool::new(false));
+    let driver = Arc::new(OneTurn { ended: Arc::clone(&ended) });
+    let turn = Turn { session: Arc::clone(&session), ended };
+    let (pending, options) = (Pending::default(), AgentOptions::default());
+    Ok((Agent::new(AgentParts { session, scope, pending, driver, options }), turn))
 }
 
 /// The agent's turn, as long as it goes on.
 pub(crate) struct Turn {
-    inbox: Arc<LoggedInbox>,
+    session: Arc<Session>,
+    ended: Arc<AtomicBool>,
 }
 
 impl Turn {
     /// Ends it. From here on the agent takes no messages.
     pub(crate) fn end(&self) -> anyhow::Result<()> {
-        self.inbox.waiting.lock().ended = true;
+        self.ended.store(true, SeqCst);
         let end = TurnEnd { turn: TURN, reason: TurnEndReason::Completed {} };
-        self.inbox.session.append(NewEvent::new(&end)?)?;
+        self.session.append(NewEvent::new(&end)?)?;
         Ok(())
     }
 }
 
-/// An inbox that logs what waits. Nothing wakes the agent: as long as it can be spoken to, its turn goes on.
-struct LoggedInbox {
-    session: Arc<Session>,
-    waiting: Mutex<Waiting>,
+/// What comes waits. Nothing wakes the agent: as long as it can be spoken to, its turn goes on.
+struct OneTurn {
+    ended: Arc<AtomicBool>,
 }
 
-#[derive(Default)]
-struct Waiting {
-    ended: bool,
-    ids: BTreeSet<String>,
-    /// How many messages the log has for the next turn, and for the next step. They only become more, so a place that was
-    /// counted here exists in the log, whoever appends meanwhile.
-    next_turn: u64,
-    next_step: u64,
-}
+impl Driver for OneTurn {
+    fn send(
+        &self,
+        agent: &Agent,
+        message: Arc<Message>,
+        target: Target,
+        _: Wakeup,
+    ) -> Result<(), InboxError> {
+        if self.ended.load(SeqCst) {
+            return Err(InboxError::Ended { agent: agent.id().to_string() });
+        }
+        agent.inbox().append(target, message)
+    }
 
-impl Waiting {
-    fn logged(&mut self, target: Target) -> &mut u64 {
-        match target {
-            Target::NextTurn => &mut self.next_turn,
-            Target::NextStep => &mut self.next_step,
+    fn status(&self) -> AgentStatus {
+        if self.ended.load(SeqCst) { AgentStatus::Idle } else { AgentStatus::Running }
+    }
+
+    fn cancel(&self, agent: &Agent, _: CancelCause, waiting: Waiting) -> Result<(), InboxError> {
+        match waiting {
+            Waiting::Clear => agent.inbox().clear(),
+            Waiting::Keep => Ok(()),
         }
     }
-}
 
-impl Inbox for LoggedInbox {
-    fn send(&self, message: Arc<Message>, target: Target, _wakeup: Wakeup) -> Result<(), InboxError> {
-        let agent = || self.session.id().to_owned();
-        if message.role != Role::User {
-            return Err(InboxError::NotUser { agent: agent(), message: message.id.clone() });
-        }
-        message.check().map_err(|source| InboxError::Invalid { agent: agent(), source })?;
-        let start = {
-            let mut waiting = self.waiting.lock();
-            if waiting.ended {
-                return Err(InboxError::Ended { agent: agent() });
-            }
-            if !waiting.ids.insert(message.id.clone()) {
-                return Err(InboxError::Pending { agent: agent(), message: message.id.clone() });
-            }
-            *waiting.logged(target)
-        };
-        let appended = self.append(&message, target, start);
-        let mut waiting = self.waiting.lock();
-        match &appended {
-            Ok(()) => *waiting.logged(target) += 1,
-            Err(_) => {
-                waiting.ids.remove(&message.id);
-            }
-        }
-        appended
+    fn when_idle(&self) -> BoxFuture<'static, ()> {
+        Box::pin(std::future::ready(()))
     }
-}
 
-impl LoggedInbox {
-    /// Listeners hear of it, so no lock is held.
-    fn append(&self, message: &Message, target: Target, start: u64) -> Result<(), InboxError> {
-        let agent = || self.session.id().to_owned();
-        let inserted = vec![message.clone()];
-        let spliced = InboxSpliced { target, start, removed_count: None, inserted, outcome: None };
-        let event =
-            NewEvent::new(&spliced).map_err(|source| InboxError::NotLossless { agent: agent(), source })?;
-        self.session.append(event).map_err(|source| InboxError::Append { agent: agent(), source })?;
-        Ok(())
+    fn maintain(&self, agent: &Agent) -> Result<Maintenance, NotIdle> {
+        Err(NotIdle { agent: agent.id().to_string() })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use cordis::App;
-    use dsh_llm::ContentBlock;
-    use dsh_session::{InboxTarget, SESSIONS};
+    use dsh_llm::{ContentBlock, Role};
+    use dsh_session::{InboxSpliced, InboxTarget, SESSIONS};
 
-    use super::{Agent, Arc, InboxError, InboxSpliced, Message, Role, Turn, agent};
+    use super::{Agent, Arc, InboxError, Message, Turn, agent};
     use crate::app::mount;
 
     async fn made(app: &App) -> (Agent, Turn) {

@@ -6,21 +6,21 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use cordis::{App, Disposed, Handle};
-use dsh_agent::{AGENTS, Agent, AgentRegistry};
+use dsh_agent::{AGENTS, Agent, Agents};
 use dsh_session::SESSIONS;
 use dsh_tools::{TOOLS, ToolRuntime};
 use tokio_util::sync::CancellationToken;
 
 use crate::app::{end_of, mount};
 use crate::deny;
-use crate::tools::agent::{self, OneAgent, Turn};
+use crate::tools::agent::{self, Turn};
 use crate::workbench::Workbench;
 
 /// A running app with one agent.
 pub(crate) struct Host {
     pub(crate) app: App,
     pub(crate) agent: Agent,
-    pub(crate) agents: Arc<OneAgent>,
+    pub(crate) agents: Agents,
     pub(crate) turn: Turn,
     pub(crate) tools: Handle<ToolRuntime>,
 }
@@ -40,9 +40,10 @@ impl Host {
         let tools = app.get(TOOLS).context("no plugin provides the tools")?;
         let sessions = app.get(SESSIONS).context("no plugin provides the sessions")?;
         let (agent, turn) = agent::agent(&app, &*sessions.get()?, agent, folder)?;
-        let agents = Arc::new(OneAgent::new(&agent));
-        let registry: Arc<dyn AgentRegistry> = agents.clone();
-        app.provide(AGENTS, registry)?;
+        let agents = Agents::default();
+        // The agent ends with its own context, before the app.
+        let _ = agents.enter(&app, &agent)?;
+        app.provide(AGENTS, Arc::new(agents.clone()))?;
         Ok(Self { app, agent, agents, turn, tools })
     }
 
