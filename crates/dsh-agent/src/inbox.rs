@@ -70,6 +70,12 @@ impl Inbox<'_> {
         self.agent.pending().lock().is_empty()
     }
 
+    /// How many messages wait for one moment.
+    #[must_use]
+    pub fn waits_for(&self, target: Target) -> usize {
+        self.agent.pending().lock().list(target).len()
+    }
+
     /// Adds a message at the end of a list. Nobody is woken; see [`Agent::send`].
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use cordis::{BoxError, Context, Effect, Inactive};
+use cordis::{BoxError, Context, Effect, Inactive, ScopeKey};
 use dashmap::DashMap;
 use dashmap::mapref::entry::Entry as Slot;
 use thiserror::Error;
@@ -165,13 +165,27 @@ impl SessionStore {
     /// # Errors
     /// The id is taken, the session was in a store before, a listener refused, or the context is inactive.
     pub fn enter(&self, ctx: &Context, session: &Arc<Session>) -> Result<Effect, CreateError> {
+        self.enter_for(ctx, session, ctx.scope_key())
+    }
+
+    /// As [`enter`](Self::enter), where the session's events are told to the listeners of another scope than the one that it
+    /// lives as long as.
+    ///
+    /// # Errors
+    /// As [`enter`](Self::enter).
+    pub fn enter_for(
+        &self,
+        ctx: &Context,
+        session: &Arc<Session>,
+        owner: Option<&ScopeKey>,
+    ) -> Result<Effect, CreateError> {
         let id = session.id().to_owned();
         let number = self.live.entries.fetch_add(1, Relaxed);
         let announced = Arc::new(std::sync::atomic::AtomicBool::new(false));
         match self.live.sessions.entry(id.clone()) {
             Slot::Occupied(_) => return Err(CreateError::Exists { id }),
             Slot::Vacant(slot) => {
-                let attachment = self.attachment(ctx, number, announced.clone());
+                let attachment = self.attachment(ctx, owner, number, announced.clone());
                 if session.attach(attachment).is_err() {
                     return Err(CreateError::Attached { id });
                 }
@@ -205,6 +219,7 @@ impl SessionStore {
     fn attachment(
         &self,
         ctx: &Context,
+        owner: Option<&ScopeKey>,
         number: u64,
         announced: Arc<std::sync::atomic::AtomicBool>,
     ) -> Attachment {
@@ -212,7 +227,7 @@ impl SessionStore {
         Attachment {
             // The root's: events are told as long as the app lives, whoever created the session.
             ctx: ctx.root(),
-            owner: ctx.scope_key().cloned(),
+            owner: owner.cloned(),
             detached: Box::new(move |session| {
                 if let Some(live) = live.upgrade() {
                     live.sessions.remove_if(session.id(), |_, entry| entry.number == number);
