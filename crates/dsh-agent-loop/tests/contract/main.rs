@@ -2,11 +2,15 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test ends by panicking")]
 
 mod answers;
+mod batches;
+mod configured;
 mod fixture;
 mod maintenance;
 mod making;
 mod pre_step;
 mod requests;
+mod resume;
 mod snapshot;
 mod turns;
+mod unloading;
 mod wake;

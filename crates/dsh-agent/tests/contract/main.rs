@@ -2,5 +2,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test ends by panicking")]
 
 mod agent;
+mod consumed;
 mod events;
+mod inbox;
+mod initiator;
 mod options;
+mod registry;

@@ -1,0 +1,104 @@
+//! What is unloaded while agents work.
+
+use cordis::State;
+use dsh_agent::{AGENTS, AgentError, CreateAgent};
+use dsh_llm::testing::{Answer, Gate};
+use dsh_session::{CancelCause, TurnEndReason};
+use serde_json::json;
+
+use crate::fixture::{Fixture, Heard, begins, calls, endings, options, raw, said, texts};
+
+// spec: agent-loop/S29, agent-loop/S28, design/P1
+#[tokio::test]
+async fn the_loop_ends_all_its_agents_and_waits_for_them() {
+    let gates: Vec<Gate> = (0..3).map(|_| Gate::new()).collect();
+    let fixture = Fixture::new(gates.iter().map(|gate| begins("half").wait(gate))).await;
+    let mut agents = Vec::new();
+    for id in ["a", "b", "c"] {
+        let agent = fixture.agent(id).await;
+        agent.followup(said("go")).unwrap();
+        agents.push(agent);
+    }
+    for gate in &gates {
+        gate.reached().await;
+    }
+    let disposed = fixture.agent_loop.dispose().await;
+    assert!(disposed.is_clean(), "{disposed:?}");
+    for agent in &agents {
+        assert_eq!(endings(agent.session()), [TurnEndReason::Aborted { reason: CancelCause::Disposed {} }]);
+        assert!(agent.scope().is_closed());
+    }
+    let registry = fixture.app.get(AGENTS).unwrap();
+    assert_eq!(registry.get().unwrap().list(), []);
+    let nobody = fixture.agents().create(&fixture.app, CreateAgent::new("d")).await.unwrap_err();
+    assert!(matches!(nobody, AgentError::NoLoop), "{nobody}");
+}
+
+// spec: agent-loop/S29, agent-loop/S24
+#[tokio::test]
+async fn what_is_being_made_when_the_loop_goes_is_not_made() {
+    let fixture = Fixture::new([]).await;
+    let (entered, inside) = tokio::sync::oneshot::channel::<()>();
+    let hangs = CreateAgent::new("a").setup(|_| async move {
+        drop(entered);
+        std::future::pending().await
+    });
+    let agents = fixture.agents();
+    let heard = Heard::default();
+    heard.listen(&fixture.app);
+    let (made, disposed) = tokio::join!(agents.create(&fixture.app, hangs), async {
+        let _ = inside.await;
+        fixture.agent_loop.dispose().await
+    });
+    assert!(matches!(made, Err(AgentError::LoopGone { .. } | AgentError::Ended { .. })), "{made:?}");
+    assert!(disposed.is_clean(), "{disposed:?}");
+    fixture.app.quiet().await;
+    assert_eq!(heard.all(), Vec::<String>::new());
+}
+
+// spec: agent-loop/S28, agent-loop/S29
+#[tokio::test]
+async fn the_tools_go_after_the_agents_that_use_them() {
+    let fixture = Fixture::new([calls(&[("c1", "slow", json!({}))]), Answer::text("never")]).await;
+    let agent = fixture.agent("a").await;
+    let entered = tokio_util::sync::CancellationToken::new();
+    let inside = entered.clone();
+    let body = move |_, run: dsh_tools::ToolRun| {
+        let inside = inside.clone();
+        async move {
+            inside.cancel();
+            run.cancellation().cancelled().await;
+            Ok(json!("stopped"))
+        }
+    };
+    fixture.offer(&fixture.app, raw("slow").run(body));
+    agent.followup(said("go")).unwrap();
+    entered.cancelled().await;
+    let tools = fixture.app.inspect();
+    drop(tools);
+    fixture.agent_loop.dispose().await;
+    assert_eq!(endings(agent.session()), [TurnEndReason::Aborted { reason: CancelCause::Disposed {} }]);
+    let results = agent.session().events().iter().filter(|event| event.kind() == "tool/result").count();
+    assert_eq!(results, 1);
+}
+
+// spec: agent-loop/S29
+#[tokio::test]
+async fn the_loop_can_be_loaded_again_and_makes_agents_again() {
+    let fixture = Fixture::new(["one", "two"].map(Answer::text)).await;
+    let agent = fixture.agent("a").await;
+    agent.followup(said("go")).unwrap();
+    agent.when_idle().await;
+    fixture.agent_loop.restart().await.unwrap();
+    assert_eq!(fixture.agent_loop.state(), State::Active);
+    let agent = fixture.agent("a").await;
+    agent.followup(said("go")).unwrap();
+    agent.when_idle().await;
+    assert_eq!(texts(agent.session()), ["go", "two"]);
+    let second = fixture.app.plugin(dsh_agent_loop::plugin(), dsh_agent_loop::Config::default());
+    let failed = second.unwrap().ready().await.unwrap_err();
+    fixture.app.quiet().await;
+    fixture.app.take_errors();
+    assert!(cordis::chain(&failed).contains("already"), "{}", cordis::chain(&failed));
+    let _ = options();
+}
