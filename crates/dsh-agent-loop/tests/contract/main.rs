@@ -7,6 +7,7 @@ mod configured;
 mod fixture;
 mod maintenance;
 mod making;
+mod many;
 mod pre_step;
 mod requests;
 mod resume;
