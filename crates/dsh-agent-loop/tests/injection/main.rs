@@ -39,7 +39,6 @@ fn a_run_that_is_interrupted_at_an_event_is_closed() {
     }
 }
 
-// spec: agent-loop/S39, agent-loop/S40, agent-loop/S71
 #[test]
 #[ignore = "tens of thousands of runs"]
 fn a_run_that_is_interrupted_twice_is_closed() {

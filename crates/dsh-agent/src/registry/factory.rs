@@ -25,12 +25,15 @@ pub trait AgentFactory: Send + Sync + 'static {
         request: CreateAgent,
     ) -> BoxFuture<'static, Result<AgentHandle, AgentError>>;
 
-    /// See [`Agents::resume`](super::Agents::resume).
+    /// See [`Agents::resume`](super::Agents::resume). A factory that does not say otherwise resumes nothing.
     fn resume(
         self: Arc<Self>,
         owner: Context,
         request: ResumeAgent,
-    ) -> BoxFuture<'static, Result<AgentHandle, AgentError>>;
+    ) -> BoxFuture<'static, Result<AgentHandle, AgentError>> {
+        drop(owner);
+        Box::pin(std::future::ready(Err(AgentError::NoPersistence { agent: request.session_id })))
+    }
 }
 
 /// An agent, for whoever asked for it. Dropping it changes nothing: the agent ends with the context that it was asked for on, or
