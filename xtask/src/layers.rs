@@ -16,6 +16,7 @@ pub const DEFINITIONS: &[&str] = &[
     "dsh-token-meter",
     "dsh-prompt",
     "dsh-agent",
+    "dsh-default-model",
     "dsh-approval",
     "dsh-tools",
     "dsh-subprocess",
