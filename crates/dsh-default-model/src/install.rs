@@ -25,11 +25,12 @@ impl Installed {
 
 /// Has an agent ask what is selected, from its next prompt on, as long as its context lives; the effect ends it earlier.
 ///
-/// `ctx` is the agent's context, as a [setup](dsh_agent::CreateAgent::setup) is given it; agents of scopes below it are not touched. On
-/// a context of no scope it is for every agent.
-/// Each prompt of the agent is made for what is selected when its making begins: the variables `provider` and `model` say it. Requests
-/// go to what the last prompt was made for, with its effort or without any; all else of their settings stays as it is. Before
-/// the first prompt requests are left as they are.
+/// `ctx` is the agent's context, as a [setup](dsh_agent::CreateAgent::setup) is given it; agents of scopes below it are not
+/// touched. On a context of no scope it is for every agent.
+///
+/// Each prompt of the agent is made for what is selected when its making begins: the variables `provider` and `model` say
+/// it. Requests go to what the last prompt was made for, with its effort or without any; all else of their settings stays
+/// as it is. Before the first prompt requests are left as they are.
 ///
 /// # Errors
 /// The context is inactive. Nothing is installed then.
