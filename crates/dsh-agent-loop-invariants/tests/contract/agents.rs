@@ -1,5 +1,7 @@
 //! Events of agents that are out of place.
 
+use std::sync::Arc;
+
 use cordis::meta::Report;
 use dsh_agent::{
     AGENTS, Agent, AgentStatus, CREATED, DISPOSED, INBOX_CLAIMED, InboxClaim, STATUS, StatusChange, Target,
@@ -66,7 +68,7 @@ async fn an_agent_begins_idle_and_one_that_was_there_before_the_plugin_as_it_lik
     assert_eq!(fixture.watched.take(), []);
 
     let (app, _) = Fixture::unwatched().await;
-    let eve = driven(&app, "eve", std::sync::Arc::new(dsh_agent::testing::MemoryDriver::default()));
+    let eve = driven(&app, "eve", Arc::new(dsh_agent::testing::MemoryDriver::default()));
     let agents = app.get(AGENTS).unwrap();
     let registered = agents.get().unwrap().register(&app, &eve).unwrap();
     let watched = watch(&app).await;
@@ -82,7 +84,7 @@ async fn an_agent_comes_once_and_goes_once() {
     let ada = fixture.agent("ada");
     fixture.app.emit(DISPOSED, &ada);
     let gone = Violation::DisposedUnannounced { agent: "ada".to_owned() };
-    assert_eq!(fixture.watched.take(), [gone.clone()]);
+    assert_eq!(fixture.watched.take(), std::slice::from_ref(&gone));
     fixture.app.announce(CREATED, &ada).unwrap();
     assert_eq!(fixture.watched.take(), []);
     let again = Violation::CreatedAgain { agent: "ada".to_owned() };
@@ -110,8 +112,10 @@ async fn a_status_alone_is_not_a_coming() {
 
 #[tokio::test]
 async fn an_agent_that_another_listener_refused_comes_and_goes_in_order() {
-    let fixture = Fixture::new().await;
-    fixture.app.on(CREATED).run(|_: &Agent| Err("not this one".into())).unwrap();
+    let (app, model) = Fixture::unwatched().await;
+    app.on(CREATED).run(|_: &Agent| Err("not this one".into())).unwrap();
+    let watched = watch(&app).await;
+    let fixture = Fixture { app, watched, model };
     let ada = fixture.agent("ada");
     let agents = fixture.app.get(AGENTS).unwrap();
     agents.get().unwrap().register(&fixture.app, &ada).unwrap_err();
@@ -123,7 +127,7 @@ async fn an_agent_that_another_listener_refused_comes_and_goes_in_order() {
 async fn messages_are_taken_for_the_turn_that_is_open() {
     let fixture = Fixture::new().await;
     let ada = fixture.agent("ada");
-    let message = std::sync::Arc::new(Message::user(vec![ContentBlock::text("hello")]));
+    let message = Arc::new(Message::user(vec![ContentBlock::text("hello")]));
     let taken = |turn| {
         let claim = InboxClaim { agent: ada.clone(), message: message.clone(), turn };
         fixture.app.emit(INBOX_CLAIMED, &claim);

@@ -86,8 +86,7 @@ async fn lives(fixture: &Fixture, says: Says) -> Vec<String> {
     ada.when_idle().await;
     ada.context().fiber().dispose().await;
     registered.dispose().await;
-    let refused = refused.lock().clone();
-    refused
+    refused.lock().clone()
 }
 
 // spec: agent-loop/S7, agent-loop/S69

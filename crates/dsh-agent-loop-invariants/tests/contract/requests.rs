@@ -105,7 +105,8 @@ async fn what_was_said_after_the_messages_were_taken_has_the_request_refused() {
 // spec: agent-loop/S69
 #[tokio::test]
 async fn other_settings_than_those_of_the_header_are_refused() {
-    let cases: Vec<(&'static str, fn(&mut ModelRequest))> = vec![
+    type Change = fn(&mut ModelRequest);
+    let cases: [(&'static str, Change); 6] = [
         ("provider", |request| request.config.provider = "other".to_owned()),
         ("model", |request| request.config.model = "other".to_owned()),
         ("reasoningEffort", |request| request.config.reasoning_effort = Some("high".to_owned())),

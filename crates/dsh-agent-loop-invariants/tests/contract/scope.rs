@@ -1,5 +1,7 @@
 //! The plugin on the context of one agent, and without one.
 
+use std::sync::Arc;
+
 use dsh_agent::testing::MemoryDriver;
 use dsh_agent::{AgentStatus, STATUS, StatusChange};
 use dsh_agent_loop_invariants::Violation;
@@ -12,7 +14,7 @@ use crate::fixture::{Fixture, begin, driven, header, log_header, request};
 #[tokio::test]
 async fn on_an_agents_context_it_judges_that_agent_alone() {
     let (app, _model) = Fixture::unwatched().await;
-    let [ada, bob] = ["ada", "bob"].map(|id| driven(&app, id, std::sync::Arc::new(MemoryDriver::default())));
+    let [ada, bob] = ["ada", "bob"].map(|id| driven(&app, id, Arc::new(MemoryDriver::default())));
     let watched = watch(ada.context()).await;
     let llm = app.get(LLM).unwrap();
     let ask = async |request: ModelRequest| {
@@ -40,7 +42,7 @@ async fn on_an_agents_context_it_judges_that_agent_alone() {
 #[tokio::test]
 async fn nothing_is_judged_any_more_when_it_is_unloaded() {
     let (app, _model) = Fixture::unwatched().await;
-    let ada = driven(&app, "ada", std::sync::Arc::new(MemoryDriver::default()));
+    let ada = driven(&app, "ada", Arc::new(MemoryDriver::default()));
     let fiber = app.plugin(dsh_agent_loop_invariants::plugin(), ()).unwrap();
     fiber.ready().await.unwrap();
     let llm = app.get(LLM).unwrap();

@@ -59,6 +59,19 @@ async fn a_request_is_made_in_an_open_step_of_the_open_turn() {
 }
 
 // spec: agent-loop/S69
+#[test]
+fn a_step_that_an_earlier_turn_left_open_is_none_of_the_open_turn() {
+    let session = Session::detached("ada");
+    begin(&session);
+    log_header(&session, header());
+    assert_eq!(check_request(&request(&session), &session), Ok(()));
+    log(&session, &TurnEnd { turn: 1, reason: TurnEndReason::Completed {} });
+    log(&session, &TurnStart { turn: 2 });
+    let outside_step = Err(Violation::OutsideStep { session: ada() });
+    assert_eq!(check_request(&request(&session), &session), outside_step);
+}
+
+// spec: agent-loop/S69
 #[tokio::test]
 async fn a_request_is_made_after_a_header_was_logged() {
     assert_eq!(asked(begin).await, Err(Violation::NoHeader { session: ada() }));
