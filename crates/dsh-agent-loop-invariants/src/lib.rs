@@ -11,6 +11,28 @@
 //! of a log in the same way passes.
 //!
 //! **Architecture Invariant:** nothing of an agent is kept alive, or longer than the agent.
+//!
+//! # Examples
+//! ```
+//! use cordis::App;
+//! use dsh_agent_loop_invariants::Violation;
+//! use dsh_llm::{CallConfig, LLM, ModelRequest, StreamError};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let app = App::new()?;
+//! app.plugin(dsh_llm::plugin(), ())?.ready().await?;
+//! app.plugin(dsh_agent_loop_invariants::plugin(), ())?.ready().await?;
+//!
+//! let mut request = ModelRequest::new(CallConfig::new("acme", "m"), []).built_by_loop();
+//! request.session_id = Some("s-1".to_owned());
+//! let llm = app.get(LLM).ok_or("no models")?;
+//! let Some(Err(StreamError::Raised(error))) = llm.get()?.stream(request).next().await else { panic!() };
+//! let not_live = Violation::NotLive { session: "s-1".to_owned() };
+//! assert_eq!(error.downcast_ref::<Violation>(), Some(&not_live));
+//! # Ok(())
+//! # }
+//! ```
 
 mod lives;
 mod request;
@@ -32,15 +54,15 @@ cordis::catalog!(plugin);
 
 /// Checks the loops of every agent, or that of the agent whose context the plugin is mounted on.
 ///
-/// A request that says that a loop built it must be what its session says ([`check_request`]), and the session be live. One that is
-/// not goes no further: its stream ends with the [`Violation`]. Other requests are not looked at. The plugin sees a request
+/// A request that says that a loop built it must be what its session says ([`check_request`]), and the session be live. One that
+/// is not goes no further: its stream ends with the [`Violation`]. Other requests are not looked at. The plugin sees a request
 /// before all listeners of `llm/stream` that were there when it was mounted; those that come later and
 /// [prepend](cordis::On::prepend) themselves may have changed it.
 ///
-/// Of an agent's events, a status that is the one before, a message that is taken outside of the open turn, and an agent that is gone
-/// without having come are reported ([`keys::ERROR`](cordis::keys::ERROR)) and told all the same; an agent that comes twice is refused.
-/// What was told of an agent before the plugin was mounted is not known: mount it before the agents. An agent that was refused
-/// by a listener that had prepended itself later seems not to have come.
+/// Of an agent's events, a status that is the one before, a message that is taken outside of the open turn, and an agent that
+/// is gone without having come are reported ([`keys::ERROR`](cordis::keys::ERROR)) and told all the same; an agent that comes
+/// twice is refused. What was told of an agent before the plugin was mounted is not known: mount it before the agents. An
+/// agent that was refused by a listener that had prepended itself later seems not to have come.
 ///
 /// Source: the reference's checker of `agent-loop`.
 pub fn plugin() -> impl Plugin<Config = ()> {

@@ -2,8 +2,8 @@
 //!
 //! The service [`DefaultModel`] says which model is the default: the configured one, until somebody saves another. What an
 //! agent is to ask is its [`SelectionRef`]: whoever sets the agent up installs one on the agent's context
-//! ([`install_model_selection`]), and selects another model in it at any time. The switch is whole: a prompt that names the model
-//! goes to the model that it names, so one that is made in the middle of a step takes effect in a later one.
+//! ([`install_model_selection`]), and selects another model in it at any time. The switch is whole: a prompt that names the
+//! model goes to the model that it names, so one that is made in the middle of a step takes effect in a later one.
 //!
 //! Read `selection` (what is chosen), `selected` (for one agent), `install` (how it gets into prompts and requests), `default_model`
 //! and `config` (for all of them), then `keys`.

@@ -69,11 +69,11 @@ pub(crate) const NAME: &str = "step-limit-policy";
 
 /// Limits the steps of each turn of every agent, or of the agent whose context it is mounted on.
 ///
-/// The last step that there may be begins with a message that says so, whose source is a notice of this plugin. The step after it is
-/// refused: the turn ends as `blocked`, and a warning is traced that names the agent, the turn and the limit. Messages that
-/// were taken for that step wait for the next step again, in front of what waits there, until something wakes the agent; so does
-/// what a listener of `agent/turn-stopping` said to have a turn go on that is at its limit. A turn that is cancelled is left alone:
-/// what was taken for its step stays taken.
+/// The last step that there may be begins with a message that says so, whose source is a notice of this plugin. The step
+/// after it is refused: the turn ends as `blocked`, and a warning is traced that names the agent, the turn and the limit.
+/// Messages that were taken for that step wait for the next step again, in front of what waits there, until something wakes
+/// the agent; so does what a listener of `agent/turn-stopping` said to have a turn go on that is at its limit. A turn that is
+/// cancelled is left alone: what was taken for its step stays taken.
 pub fn plugin() -> impl Plugin<Config = Config> {
     define(NAME).run(apply)
 }

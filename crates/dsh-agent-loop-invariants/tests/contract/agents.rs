@@ -77,7 +77,6 @@ async fn an_agent_begins_idle_and_one_that_was_there_before_the_plugin_as_it_lik
     assert_eq!(watched.take(), []);
 }
 
-// spec: agent-loop/S18
 #[tokio::test]
 async fn an_agent_comes_once_and_goes_once() {
     let fixture = Fixture::new().await;
@@ -100,7 +99,6 @@ async fn an_agent_comes_once_and_goes_once() {
     assert_eq!(reports(&fixture).await, [report(), report()]);
 }
 
-// spec: agent-loop/S18
 #[tokio::test]
 async fn a_status_alone_is_not_a_coming() {
     let fixture = Fixture::new().await;
@@ -122,7 +120,6 @@ async fn an_agent_that_another_listener_refused_comes_and_goes_in_order() {
     assert_eq!(fixture.watched.take(), []);
 }
 
-// spec: agent-loop/S15
 #[tokio::test]
 async fn messages_are_taken_for_the_turn_that_is_open() {
     let fixture = Fixture::new().await;
