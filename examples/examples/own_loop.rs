@@ -8,7 +8,7 @@ use dsh_agent::{
     CreateAgent, LoopDriver, Pending, Target,
 };
 use dsh_llm::{ContentBlock, Message};
-use dsh_session::{CancelCause, Session};
+use dsh_session::Session;
 
 /// What an agent does when it is woken.
 struct Echo;
@@ -48,7 +48,6 @@ impl AgentFactory for Echoes {
             let live = self.agents.enter(&owner, &agent)?;
             let ends = agent.clone();
             let end = owner.effect("echo", async move || {
-                let _ = ends.cancel(CancelCause::Disposed {});
                 ends.when_idle().await;
                 live.detach();
             })?;
@@ -66,7 +65,7 @@ async fn echoes(ctx: &Context, agents: Handle<Agents>, _config: &()) -> Result<(
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), BoxError> {
     let app = App::new()?;
-    app.plugin(dsh_agent::plugin(), ())?.ready().await?;
+    app.plugin(dsh_agent::plugin(), ())?;
     let own = app.plugin(define("echo-loop").needs(AGENTS).run(echoes), ())?;
     own.ready().await?;
 
@@ -76,7 +75,6 @@ async fn main() -> Result<(), BoxError> {
         agent.followup(Arc::new(Message::user(vec![ContentBlock::text(text)])))?;
     }
     agent.when_idle().await;
-    agent.dispose().await;
     own.dispose().await;
     println!("{}", agents.create(&app, CreateAgent::new("nobody")).await.unwrap_err());
     Ok(())

@@ -11,7 +11,7 @@ use support_events::*;
 const WORK: Waterfall<u32, u32> = Waterfall::new("work");
 
 in_every_mode! {
-    // spec: cordis-core/C105, design/P2
+    // spec: cordis-core/C105, design/P2, agent-loop/S1
     #[test]
     async fn listeners_run_in_registration_order_and_prepended_ones_first_the_last_of_them_first<M>() {
         let (app, errors) = host();
@@ -27,7 +27,7 @@ in_every_mode! {
         assert_eq!(errors.take(), []);
     }
 
-    // spec: cordis-core/C106, design/P2
+    // spec: cordis-core/C106, design/P2, agent-loop/S1
     #[test]
     async fn listeners_of_several_plugins_and_scopes_have_one_order<M>() {
         let (app, _) = host();

@@ -160,6 +160,33 @@ async fn a_call_that_is_wrong_is_a_result_and_the_turn_goes_on() {
     assert_eq!(endings(agent.session()), [TurnEndReason::Completed {}]);
 }
 
+// spec: agent-loop/S86
+#[tokio::test]
+async fn what_bodies_log_by_themselves_does_not_come_between_calls_and_results() {
+    let asked = [("c1", "notes", json!({})), ("c2", "notes", json!({}))];
+    let fixture = Fixture::new([calls(&asked), Answer::text("ok")]).await;
+    let agent = fixture.agent("a").await;
+    let session = agent.session().clone();
+    let body = move |_, _: ToolRun| {
+        let session = session.clone();
+        async move {
+            let todos = dsh_session::TodoWrite { todos: Vec::new() };
+            session.append(dsh_session::NewEvent::new(&todos)?)?;
+            tokio::task::yield_now().await;
+            session.append(dsh_session::NewEvent::new(&todos)?)?;
+            Ok(json!("noted"))
+        }
+    };
+    fixture.offer(&fixture.app, raw("notes").run(body).parallel());
+    agent.followup(said("go")).unwrap();
+    agent.when_idle().await;
+    let kinds = crate::fixture::kinds(agent.session());
+    assert_eq!(kinds.iter().filter(|kind| *kind == "todo/write").count(), 4);
+    let ids: Vec<String> = results(agent.session()).into_iter().map(|(id, ..)| id).collect();
+    assert_eq!(ids, ["c1", "c2"]);
+    assert_eq!(fixture.requests()[1].messages.len(), 4);
+}
+
 // spec: agent-loop/S83
 #[tokio::test]
 async fn a_batch_that_cannot_be_logged_fails_the_step_and_makes_nothing_up() {

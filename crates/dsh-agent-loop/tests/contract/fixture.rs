@@ -24,7 +24,11 @@ pub(crate) struct Fixture {
     pub(crate) app: TestApp,
     pub(crate) model: ScriptedModel,
     pub(crate) agent_loop: Fiber,
-    _watched: (dsh_tools_invariants::testing::Watched, dsh_llm_invariants::testing::Watched),
+    _watched: (
+        dsh_tools_invariants::testing::Watched,
+        dsh_llm_invariants::testing::Watched,
+        dsh_agent_loop_invariants::testing::Watched,
+    ),
 }
 
 impl Fixture {
@@ -43,6 +47,7 @@ impl Fixture {
         let watched = (
             dsh_tools_invariants::testing::watch(&app).await,
             dsh_llm_invariants::testing::watch(&app).await,
+            dsh_agent_loop_invariants::testing::watch(&app).await,
         );
         let model = ScriptedModel::new(answers);
         let llm = app.get(LLM).unwrap();

@@ -3,10 +3,15 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
-use dsh_agent::{AgentStatus, INBOX_INSERTED, InboxError, STATUS, Target};
+use cordis::Next;
+use dsh_agent::{
+    AgentStatus, INBOX_INSERTED, InboxError, PRE_STEP, PreStep, PreStepDecision, STATUS, Target,
+};
 use dsh_llm::testing::{Answer, Gate};
 use dsh_llm::{Message, Role};
 use dsh_session::{CancelCause, TurnEndReason};
+use parking_lot::Mutex;
+use tokio_util::sync::CancellationToken;
 
 use crate::fixture::{Fixture, Heard, begins, endings, kinds, said, text_begins, texts};
 
@@ -169,6 +174,31 @@ async fn what_waits_survives_an_interruption_and_is_taken_by_the_next_wake() {
     agent.followup(said("c")).unwrap();
     agent.when_idle().await;
     assert_eq!(texts(agent.session()), ["a", "half", "b", "two", "c", "three"]);
+}
+
+// spec: agent-loop/S73
+#[tokio::test]
+async fn each_turn_has_a_token_of_its_own() {
+    let fixture = Fixture::new(["one", "two"].map(Answer::text)).await;
+    let agent = fixture.agent("a").await;
+    let tokens: Arc<Mutex<Vec<CancellationToken>>> = Arc::default();
+    let keeps = async |tokens: &Arc<Mutex<Vec<CancellationToken>>>,
+                       step: &mut PreStep,
+                       next: Next<'_, PreStep, PreStepDecision>| {
+        tokens.lock().push(step.cancellation.clone());
+        if step.turn == 2 {
+            step.agent.cancel(CancelCause::User {}).unwrap();
+        }
+        next.run(step).await
+    };
+    fixture.app.on(PRE_STEP).with(tokens.clone()).run(keeps).unwrap();
+    agent.followup(said("a")).unwrap();
+    agent.followup(said("b")).unwrap();
+    agent.when_idle().await;
+    let cancelled: Vec<bool> = tokens.lock().iter().map(CancellationToken::is_cancelled).collect();
+    assert_eq!(cancelled, [false, true]);
+    let aborted = TurnEndReason::Aborted { reason: CancelCause::User {} };
+    assert_eq!(endings(agent.session()), [TurnEndReason::Completed {}, aborted]);
 }
 
 // spec: agent-loop/S71
