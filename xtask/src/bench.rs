@@ -134,23 +134,30 @@ fn run_criterion(workspace: &Workspace, plan: &Plan, target: &Path, figures: &mu
 fn run_sizes(workspace: &Workspace, plan: &Plan, figures: &mut Figures) -> Result<()> {
     eprintln!("threads and memory ..");
     for package in PACKAGES.iter().filter(|package| package.has(plan)) {
-        let mut command = package.bench(workspace, &[package.sizes]);
+        let mut command = package.bench(workspace, package.printing);
         command.arg("--").args(plan.quick.then_some("--quick")).args(&plan.only);
+        if !plan.peers {
+            command.env_remove(peers::REFERENCE_MODULES);
+        }
         let output = command.stderr(Stdio::inherit()).output().context("cannot start cargo")?;
         ensure!(
             output.status.success(),
-            "the bench target `{}` failed: its complaint is above",
-            package.sizes
+            "a bench target of {} failed: its complaint is above",
+            package.printing.join(" ")
         );
         for line in lines::read(&String::from_utf8_lossy(&output.stdout))? {
             match line.outcome {
-                Ok(figure) => figures.ours.insert(line.work, figure),
+                Ok(figure) if line.peer == OURS => drop(figures.ours.insert(line.work, figure)),
+                Ok(_) => figures.peers.push(line),
                 Err(error) => bail!("{} failed: {error}", line.work),
-            };
+            }
         }
     }
     Ok(())
 }
+
+/// What lines of our own figures say for a peer.
+const OURS: &str = "ours";
 
 /// A package of benchmarks.
 struct Package {
@@ -159,8 +166,8 @@ struct Package {
     prefixes: &'static [&'static str],
     /// The targets that criterion times.
     timed: &'static [&'static str],
-    /// The target that prints lines.
-    sizes: &'static str,
+    /// The targets that print lines, of ours and of what they run beside.
+    printing: &'static [&'static str],
 }
 
 const PACKAGES: [Package; 2] = [
@@ -168,13 +175,13 @@ const PACKAGES: [Package; 2] = [
         name: "cordis-bench",
         prefixes: &[],
         timed: &["dispatch", "services", "lifecycle"],
-        sizes: "sizes",
+        printing: &["sizes"],
     },
     Package {
         name: "dsh-bench",
-        prefixes: &["session-", "tool-call", "spawn/", "stream/", "model/"],
-        timed: &["sessions", "tool-calls", "processes", "models"],
-        sizes: "session-sizes",
+        prefixes: &["session-", "tool-call", "spawn/", "stream/", "model/", "agent/", "run/"],
+        timed: &["sessions", "tool-calls", "processes", "models", "agents"],
+        printing: &["session-sizes", "runs"],
     },
 ];
 

@@ -15,6 +15,9 @@ const NODE_PEERS: [&str; 2] = ["cordis", "@deepseek-ai/cordis"];
 /// The reference, and the version that its scripts are written for.
 const REFERENCE: &str = "@deepseek-ai/dsh 0.1.0-rc.8";
 
+/// Says where the reference is installed.
+pub const REFERENCE_MODULES: &str = "DSH_REFERENCE_MODULES";
+
 /// What the names of the works of the tool pipeline begin with.
 const TOOL_CALL: &str = "tool-call/";
 
@@ -43,7 +46,8 @@ pub fn run(workspace: &Workspace, plan: &Plan, works: &[&str], figures: &mut Fig
 
 /// Whether a work is one of plugin hosts, and not one of the agent harness.
 fn is_of_hosts(work: &str) -> bool {
-    !work.starts_with("session-") && !work.starts_with("tool-call")
+    let harness = ["session-", "tool-call", "spawn/", "stream/", "model/", "agent/", "run/"];
+    !harness.iter().any(|prefix| work.starts_with(prefix))
 }
 
 fn hosts_in_node(
@@ -65,7 +69,7 @@ fn hosts_in_node(
 
 /// What a script prints under the reference's own node, which is installed by hand: see `xtask/peers/node/session/README.md`.
 fn reference(folder: &Path, args: &[&str]) -> Result<String, String> {
-    let modules = std::env::var_os("DSH_REFERENCE_MODULES")
+    let modules = std::env::var_os(REFERENCE_MODULES)
         .ok_or("DSH_REFERENCE_MODULES does not say where the reference is installed")?;
     let node = Path::new(&modules).join(".bin/node");
     let output = Command::new(&node).current_dir(folder).args(args).stdin(Stdio::null()).output();

@@ -161,4 +161,9 @@ pub const WORKS: &[Work] = &[
     ns("model/first-delta", Reach::AtMost(200.0 * US)),
     ns("model/piece", Reach::AtMost(1.0 * US)),
     ns("model/piece/3-listeners", Reach::AtMost(3.0 * US)),
+    ns("agent/step/0-messages", Reach::AtMost(MS)),
+    ns("agent/step/1000-messages", Reach::AtMost(MS)),
+    ns("run/version", Reach::AtMost(5.0 * MS)),
+    ns("run/three-bash", Reach::AtMost(60.0 * MS)),
+    Work { name: "run/three-bash/memory", unit: Unit::Bytes, reach: Reach::AtMost(25.0 * 1024.0 * 1024.0) },
 ];
