@@ -48,7 +48,7 @@ impl AgentFactory for Echoes {
             let live = self.agents.enter(&owner, &agent)?;
             let ends = agent.clone();
             let end = owner.effect("echo", async move || {
-                ends.when_idle().await;
+                ends.end().await;
                 live.detach();
             })?;
             Ok(AgentHandle::new(agent, end))

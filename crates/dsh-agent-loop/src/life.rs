@@ -6,12 +6,10 @@
 
 use std::sync::Arc;
 
-use cordis::{Effect, chain};
+use cordis::Effect;
 use dsh_agent::{Agent, Entered};
-use dsh_session::CancelCause;
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
-use tracing::warn;
 
 /// The life of one agent, shared by those who may end it.
 pub(crate) struct Life {
@@ -99,14 +97,7 @@ impl Life {
         };
         let rest = Rest(&self);
         if let Some(agent) = agent {
-            if let Err(error) = agent.cancel(CancelCause::Disposed {}) {
-                warn!(
-                    "agent-loop: what waits for agent `{}` stays in its log: {}",
-                    agent.id(),
-                    chain(&error)
-                );
-            }
-            agent.when_idle().await;
+            agent.end().await;
             agent.context().fiber().dispose().await;
         }
         let (entered, session) = rest.0.take();

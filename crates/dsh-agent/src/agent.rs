@@ -145,6 +145,16 @@ impl Agent {
         self.0.driver.cancel(self, cause, Waiting::Keep)
     }
 
+    /// Has it do nothing any more, for whoever made it: what it does is cancelled because the agent is disposed, what waits is cleared,
+    /// and nothing begins again. Waits until it does nothing. Its scope and its place among the live agents are left alone; an
+    /// agent is ended as a whole by [`AgentHandle::dispose`](crate::AgentHandle::dispose).
+    ///
+    /// # Cancel safety
+    /// Dropping the future stops only the waiting.
+    pub async fn end(&self) {
+        self.0.driver.end(self).await;
+    }
+
     /// Waits until it does nothing, whatever begins meanwhile. It is idle already where it does nothing, and it never fails.
     pub async fn when_idle(&self) {
         self.0.driver.when_idle().await;

@@ -38,6 +38,9 @@ pub trait Driver: Send + Sync + 'static {
     /// What waits could not be cleared; what runs is cancelled all the same.
     fn cancel(&self, agent: &Agent, cause: CancelCause, waiting: Waiting) -> Result<(), InboxError>;
 
+    /// See [`Agent::end`].
+    fn end(&self, agent: &Agent) -> BoxFuture<'static, ()>;
+
     /// See [`Agent::when_idle`].
     fn when_idle(&self) -> BoxFuture<'static, ()>;
 

@@ -12,7 +12,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use cordis::{BoxFuture, Context};
+use cordis::{BoxFuture, Context, chain};
 use dsh_llm::Message;
 use dsh_session::CancelCause;
 use parking_lot::Mutex;
@@ -90,6 +90,8 @@ struct State {
     phase: Phase,
     /// Numbers activities.
     activity: u64,
+    /// Nothing begins any more.
+    ended: bool,
 }
 
 #[derive(Default)]
@@ -99,24 +101,17 @@ enum Phase {
     Maintenance(Work),
     Running(Work),
     /// Has ended; `idle` is being told.
-    Retiring(Latch),
+    Retiring {
+        woken: bool,
+    },
 }
 
 #[derive(Default)]
 struct Work {
     cancellation: CancellationToken,
     cause: Option<CancelCause>,
-    latch: Latch,
-}
-
-/// Whether to begin again when what goes on has ended.
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
-enum Latch {
-    #[default]
-    Open,
-    Woken,
-    /// The agent is going away: nothing begins any more.
-    Shut,
+    /// Whether to begin again when it has ended.
+    woken: bool,
 }
 
 /// What was there when a message was sent, before it was put in.
@@ -126,6 +121,8 @@ enum Seen {
     Running,
     Cancelled,
     Other,
+    /// Idle, for good.
+    Ended,
 }
 
 impl LoopDriver {
@@ -146,6 +143,9 @@ impl Driver for LoopDriver {
         wakeup: Wakeup,
     ) -> Result<(), InboxError> {
         let before = self.inner.state.lock().seen();
+        if before.0 == Seen::Ended {
+            return Err(InboxError::Ended { agent: agent.id().to_string() });
+        }
         // Nobody is there any more to say it in a step; it begins a turn instead.
         let late = wakeup == Wakeup::Wake && before.0 == Seen::Cancelled;
         agent.inbox().append(if late { Target::NextTurn } else { target }, message)?;
@@ -158,7 +158,7 @@ impl Driver for LoopDriver {
     fn status(&self) -> AgentStatus {
         match self.inner.state.lock().phase {
             Phase::Running(_) => AgentStatus::Running,
-            Phase::Idle | Phase::Maintenance(_) | Phase::Retiring(_) => AgentStatus::Idle,
+            Phase::Idle | Phase::Maintenance(_) | Phase::Retiring { .. } => AgentStatus::Idle,
         }
     }
 
@@ -172,6 +172,14 @@ impl Driver for LoopDriver {
             token.cancel();
         }
         cleared
+    }
+
+    fn end(&self, agent: &Agent) -> BoxFuture<'static, ()> {
+        self.inner.state.lock().ended = true;
+        if let Err(error) = self.cancel(agent, CancelCause::Disposed {}, Waiting::Clear) {
+            tracing::warn!("what waits for agent `{}` stays in its log: {}", agent.id(), chain(&error));
+        }
+        self.when_idle()
     }
 
     fn when_idle(&self) -> BoxFuture<'static, ()> {
@@ -192,7 +200,7 @@ impl Driver for LoopDriver {
     fn maintain(&self, agent: &Agent) -> Result<Maintenance, NotIdle> {
         let cancellation = {
             let mut state = self.inner.state.lock();
-            if !matches!(state.phase, Phase::Idle) {
+            if !matches!(state.phase, Phase::Idle) || state.ended {
                 return Err(NotIdle { agent: agent.id().to_string() });
             }
             let work = Work::default();
@@ -213,6 +221,9 @@ impl Inner {
     fn wake(self: &Arc<Self>, agent: &Agent, (before, activity): (Seen, u64)) {
         let begins = {
             let mut state = self.state.lock();
+            if state.ended {
+                return;
+            }
             let same = state.activity == activity;
             match &mut state.phase {
                 // If something else has happened since, it may have been said already.
@@ -224,13 +235,11 @@ impl Inner {
                 Phase::Running(work) => {
                     let cancelled =
                         if same { before == Seen::Cancelled } else { work.cancellation.is_cancelled() };
-                    if cancelled {
-                        work.latch.wake();
-                    }
+                    work.woken |= cancelled;
                     false
                 }
-                Phase::Maintenance(Work { latch, .. }) | Phase::Retiring(latch) => {
-                    latch.wake();
+                Phase::Maintenance(Work { woken, .. }) | Phase::Retiring { woken } => {
+                    *woken = true;
                     false
                 }
             }
@@ -275,7 +284,7 @@ impl Inner {
     fn settle(&self, agent: &Agent) -> bool {
         {
             let mut state = self.state.lock();
-            if state.phase.latch() == Latch::Woken && !agent.inbox().is_empty() {
+            if state.phase.is_woken() && !state.ended && !agent.inbox().is_empty() {
                 state.run();
                 return true;
             }
@@ -293,12 +302,13 @@ impl Inner {
 impl State {
     fn seen(&self) -> (Seen, u64) {
         let seen = match &self.phase {
+            Phase::Idle if self.ended => Seen::Ended,
             Phase::Idle => Seen::Idle,
             Phase::Maintenance(work) | Phase::Running(work) if work.cancellation.is_cancelled() => {
                 Seen::Cancelled
             }
             Phase::Running(_) => Seen::Running,
-            Phase::Maintenance(_) | Phase::Retiring(_) => Seen::Other,
+            Phase::Maintenance(_) | Phase::Retiring { .. } => Seen::Other,
         };
         (seen, self.activity)
     }
@@ -310,44 +320,31 @@ impl State {
 
     fn retire(&mut self) {
         if let Phase::Running(work) = &self.phase {
-            self.phase = Phase::Retiring(work.latch);
+            self.phase = Phase::Retiring { woken: work.woken };
         }
     }
 
     /// Takes the cause of a cancellation, and gives what is to be cancelled.
     fn cancel(&mut self, cause: CancelCause, waiting: Waiting) -> Option<CancellationToken> {
-        let shuts = matches!(cause, CancelCause::Disposed {});
-        let (latch, token) = match &mut self.phase {
+        let (woken, token) = match &mut self.phase {
             Phase::Idle => return None,
-            Phase::Retiring(latch) => (latch, None),
+            Phase::Retiring { woken } => (woken, None),
             Phase::Maintenance(work) | Phase::Running(work) => {
                 work.cause.get_or_insert(cause);
-                (&mut work.latch, Some(work.cancellation.clone()))
+                (&mut work.woken, Some(work.cancellation.clone()))
             }
         };
-        if shuts {
-            *latch = Latch::Shut;
-        } else if waiting == Waiting::Clear && *latch == Latch::Woken {
-            *latch = Latch::Open;
-        }
+        *woken &= waiting == Waiting::Keep;
         token
     }
 }
 
 impl Phase {
-    fn latch(&self) -> Latch {
+    fn is_woken(&self) -> bool {
         match self {
-            Self::Idle => Latch::Open,
-            Self::Maintenance(work) | Self::Running(work) => work.latch,
-            Self::Retiring(latch) => *latch,
-        }
-    }
-}
-
-impl Latch {
-    fn wake(&mut self) {
-        if *self == Self::Open {
-            *self = Self::Woken;
+            Self::Idle => false,
+            Self::Maintenance(work) | Self::Running(work) => work.woken,
+            Self::Retiring { woken } => *woken,
         }
     }
 }
@@ -388,9 +385,10 @@ impl Activity {
     #[must_use]
     pub fn go_on(&self) -> bool {
         let mut state = self.inner.state.lock();
-        let Phase::Running(work) = &state.phase else { return false };
-        // One that is going away begins nothing, also if its turn was through before it heard of it.
-        if work.latch == Latch::Shut || self.agent.inbox().is_empty() {
+        if !matches!(state.phase, Phase::Running(_)) {
+            return false;
+        }
+        if state.ended || self.agent.inbox().is_empty() {
             state.retire();
             return false;
         }

@@ -79,6 +79,10 @@ impl Driver for MemoryDriver {
         Ok(())
     }
 
+    fn end(&self, _: &Agent) -> BoxFuture<'static, ()> {
+        Box::pin(std::future::ready(()))
+    }
+
     fn when_idle(&self) -> BoxFuture<'static, ()> {
         Box::pin(std::future::ready(()))
     }
@@ -112,6 +116,10 @@ where
 
     fn cancel(&self, _: &Agent, _: CancelCause, _: Waiting) -> Result<(), InboxError> {
         Ok(())
+    }
+
+    fn end(&self, _: &Agent) -> BoxFuture<'static, ()> {
+        Box::pin(std::future::ready(()))
     }
 
     fn when_idle(&self) -> BoxFuture<'static, ()> {

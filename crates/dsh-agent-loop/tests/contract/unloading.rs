@@ -102,3 +102,35 @@ async fn the_loop_can_be_loaded_again_and_makes_agents_again() {
     assert!(cordis::chain(&failed).contains("already"), "{}", cordis::chain(&failed));
     let _ = options();
 }
+
+// spec: agent-loop/S28, agent-loop/S39, design/P1
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn an_agent_that_others_speak_to_while_it_ends_begins_nothing_afterwards() {
+    for _ in 0..200 {
+        let fixture = Fixture::new((0..8).map(|_| Answer::text("ok"))).await;
+        let agent = fixture.agent("a").await;
+        let speaking: Vec<_> = (0..3)
+            .map(|_| {
+                let agent = agent.agent().clone();
+                std::thread::spawn(move || {
+                    for _ in 0..20 {
+                        if agent.followup(said("go")).is_err() {
+                            return;
+                        }
+                    }
+                })
+            })
+            .collect();
+        agent.dispose().await;
+        let after = agent.session().len();
+        assert_eq!(agent.status(), dsh_agent::AgentStatus::Idle);
+        assert!(dsh_session::closers(&agent.session().events()).is_empty());
+        for thread in speaking {
+            thread.join().unwrap();
+        }
+        // A message may still have been put in, but nothing is done about it.
+        let events = agent.session().events();
+        assert!(events.from(after as usize).all(|event| event.kind() == "agent/inbox/spliced"));
+        fixture.app.shutdown().await;
+    }
+}

@@ -82,6 +82,11 @@ impl Driver for OneTurn {
         }
     }
 
+    fn end(&self, _: &Agent) -> BoxFuture<'static, ()> {
+        self.ended.store(true, SeqCst);
+        self.when_idle()
+    }
+
     fn when_idle(&self) -> BoxFuture<'static, ()> {
         Box::pin(std::future::ready(()))
     }
