@@ -18,7 +18,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         for program in blocks::programs(&fs::read_to_string(&page)?) {
             let (line, code) = (program.line, program.code);
             let module = path.replace(|c: char| !c.is_ascii_alphanumeric(), "_") + &format!("_{line}");
-            modules += &format!("mod {module} {{\n{code}\npub(super) fn run() -> super::Outcome {{ main() }}\n}}\n");
+            modules +=
+                &format!("mod {module} {{\n{code}\npub(super) fn run() -> super::Outcome {{ main() }}\n}}\n");
             table += &format!("    ({path:?}, {line}, {module}::run),\n");
         }
     }

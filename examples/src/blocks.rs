@@ -14,7 +14,7 @@ pub(crate) struct Program {
     pub(crate) printed: Option<String>,
 }
 
-/// The pages below the repository's root, in their order.
+/// The pages below the repository's root, in their order. The list of a folder, its README.md, is none.
 ///
 /// # Errors
 /// A folder cannot be read.
@@ -25,7 +25,7 @@ pub(crate) fn pages(root: &Path) -> io::Result<Vec<PathBuf>> {
         for entry in fs::read_dir(root.join(folder))? {
             here.push(entry?.path());
         }
-        here.retain(|path| path.extension().is_some_and(|extension| extension == "md"));
+        here.retain(|path| path.extension().is_some_and(|it| it == "md") && !path.ends_with("README.md"));
         here.sort();
         pages.append(&mut here);
     }

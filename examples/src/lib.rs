@@ -22,3 +22,4 @@ page!(CookbookTool, "docs/cookbook/tool.md");
 page!(CookbookPolicy, "docs/cookbook/policy.md");
 page!(CookbookProvider, "docs/cookbook/provider.md");
 page!(CookbookEvent, "docs/cookbook/event.md");
+page!(CookbookLoop, "docs/cookbook/loop.md");

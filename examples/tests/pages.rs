@@ -5,13 +5,13 @@
 #[path = "../src/blocks.rs"]
 mod blocks;
 
+use std::fs;
 use std::path::Path;
 use std::process::Command;
-use std::{env, fs};
 
 use blocks::{Program, pages, programs};
 
-/// The line, its program, and what it printed.
+/// Whether the program at a line of a page ended well, and what it wrote to stdout and stderr.
 fn run(page: &str, line: usize) -> (bool, String, String) {
     let output = Command::new(env!("CARGO_BIN_EXE_page")).arg(page).arg(line.to_string()).output().unwrap();
     let [out, err] = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
@@ -35,7 +35,18 @@ fn each_page_shows_what_its_programs_print() {
             }
         }
     }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    let remedy = "put what `cargo run -p examples --bin page PAGE LINE` prints into the block behind it";
+    assert!(wrong.is_empty(), "{}\n{remedy}", wrong.join("\n"));
+}
+
+#[test]
+fn each_page_is_compiled_with_the_documentation() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let library = fs::read_to_string(root.join("examples/src/lib.rs")).unwrap();
+    for path in pages(&root).unwrap() {
+        let page = path.strip_prefix(&root).unwrap().display().to_string();
+        assert!(library.contains(&format!("{page:?}")), "examples/src/lib.rs leaves out {page}");
+    }
 }
 
 #[test]

@@ -10,11 +10,17 @@ mod pages {
     /// Runs what is at this line of the page, or all of it.
     pub(crate) fn run(page: &str, line: Option<usize>) -> Outcome {
         let mut known = false;
-        for (_, _, run) in PROGRAMS.iter().filter(|(path, at, _)| *path == page && line.is_none_or(|line| line == *at)) {
+        for (_, _, run) in
+            PROGRAMS.iter().filter(|(path, at, _)| *path == page && line.is_none_or(|line| line == *at))
+        {
             known = true;
             run()?;
         }
-        if known { Ok(()) } else { Err(format!("there is no program there; the pages are {}", names()).into()) }
+        if known {
+            Ok(())
+        } else {
+            Err(format!("there is no program there; the pages are {}", names()).into())
+        }
     }
 
     fn names() -> String {
