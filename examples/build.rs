@@ -23,7 +23,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             table += &format!("    ({path:?}, {line}, {module}::run),\n");
         }
     }
-    let programs = format!("{modules}const PROGRAMS: &[(&str, usize, fn() -> Outcome)] = &[\n{table}];\n");
+    let programs = format!("{modules}const PROGRAMS: &[Program] = &[\n{table}];\n");
     fs::write(Path::new(&env::var("OUT_DIR")?).join("pages.rs"), programs)?;
     Ok(())
 }

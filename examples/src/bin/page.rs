@@ -5,6 +5,9 @@
 mod pages {
     type Outcome = Result<(), cordis::BoxError>;
 
+    /// Its page, its line, and its `main`.
+    type Program = (&'static str, usize, fn() -> Outcome);
+
     include!(concat!(env!("OUT_DIR"), "/pages.rs"));
 
     /// Runs what is at this line of the page, or all of it.
