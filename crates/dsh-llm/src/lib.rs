@@ -18,6 +18,35 @@
 //!
 //! **Architecture Invariant:** nothing is tried again here, and no text of a provider is looked into. Whether and how to retry
 //! is decided by who asked.
+//!
+//! # Examples
+//! ```
+//! use std::sync::Arc;
+//!
+//! use cordis::App;
+//! use dsh_llm::testing::{Answer, ScriptedModel}; // feature `testing`
+//! use dsh_llm::{Assembler, CallConfig, ContentBlock, LLM, Message, ModelRequest};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+//! let app = App::new()?;
+//! app.plugin(dsh_llm::plugin(), ())?.ready().await?;
+//! let llm = app.get(LLM).ok_or("no models")?.get()?.clone();
+//! let scripted = llm.register(&app, ["scripted"], ScriptedModel::new([Answer::text("It is noon.")]).adapter())?;
+//!
+//! let question = || Arc::new(Message::user(vec![ContentBlock::text("What time is it?")]));
+//! let mut answer = llm.stream(ModelRequest::new(CallConfig::new("scripted", "m"), [question()]));
+//! let mut assembler = Assembler::new();
+//! while let Some(chunk) = answer.next().await {
+//!     assembler.add(&chunk?)?;
+//! }
+//! assert_eq!(assembler.blocks()?, [ContentBlock::text("It is noon.")]);
+//!
+//! scripted.dispose().await;
+//! assert!(!llm.has_provider("scripted"));
+//! # Ok(())
+//! # }
+//! ```
 
 mod call;
 mod chunk;

@@ -14,6 +14,31 @@
 //!
 //! **Architecture Invariant:** this crate knows no agent. Whoever a prompt is for comes along as a [`Subject`], and its
 //! scope decides what is seen.
+//!
+//! # Examples
+//! ```
+//! use cordis::App;
+//! use dsh_prompt::{AssembleContext, Config, PromptSection, SYSTEM_PROMPT};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+//! let app = App::new()?;
+//! app.plugin(dsh_prompt::plugin(), Config::default())?.ready().await?;
+//! let prompt = app.get(SYSTEM_PROMPT).ok_or("no prompt")?;
+//! prompt.get()?.variable(&app, "shop", |_| Some("a workshop".to_owned()))?;
+//! prompt.get()?.section(&app, PromptSection::new("who", 10, "You work in {{shop}}."))?;
+//!
+//! let polite = app.scope()?; // what is registered here is for this scope alone, and goes with it
+//! prompt.get()?.section(polite.context(), PromptSection::new("tone", 20, "Be polite."))?;
+//! let of_it = AssembleContext::scoped(polite.key());
+//! let assembly = prompt.get()?.assemble(&app, &of_it).await?;
+//! assert!(assembly.render_prompt()?.ends_with("You work in a workshop.\n\nBe polite."));
+//! polite.close().await;
+//! let assembly = prompt.get()?.assemble(&app, &AssembleContext::new()).await?;
+//! assert!(assembly.render_prompt()?.ends_with("You work in a workshop."));
+//! # Ok(())
+//! # }
+//! ```
 
 mod assemble;
 mod assembly;

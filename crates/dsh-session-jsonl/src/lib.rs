@@ -11,6 +11,32 @@
 //!
 //! **Architecture Invariant:** what is stored is not brought up to date. Old shapes are read as what became of them
 //! (`legacy`), and stay on disk as they are.
+//!
+//! # Examples
+//! ```
+//! use cordis::App;
+//! use dsh_session::{CreateSession, NewEvent, PERSISTENCE, SESSIONS, TurnStart};
+//! use dsh_session_jsonl::Config;
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+//! # let folder = tempfile::tempdir()?;
+//! # let root = folder.path();
+//! let app = App::new()?;
+//! app.plugin(dsh_session::plugin(), ())?;
+//! app.plugin(dsh_session_jsonl::plugin(), Config::new(root))?.ready().await?;
+//! let session = app.get(SESSIONS).ok_or("no sessions")?.get()?.create(&app, CreateSession::default())?;
+//! session.append(NewEvent::new(&TurnStart { turn: 1 })?)?; // written soon; what is not, is when the plugin is unloaded
+//! app.shutdown().await;
+//!
+//! let app = App::new()?;
+//! app.plugin(dsh_session::plugin(), ())?;
+//! app.plugin(dsh_session_jsonl::plugin(), Config::new(root))?.ready().await?;
+//! let stored = app.get(PERSISTENCE).ok_or("nothing is stored")?;
+//! assert_eq!(stored.get()?.list().await?.len(), 1);
+//! # Ok(())
+//! # }
+//! ```
 
 mod config;
 pub mod disk;

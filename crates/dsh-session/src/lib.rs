@@ -15,6 +15,32 @@
 //!
 //! **Architecture Invariant:** nothing that is in a log changes. Events and messages are shared behind `Arc`; a list of them
 //! is a snapshot.
+//!
+//! # Examples
+//! ```
+//! use std::sync::Arc;
+//!
+//! use cordis::App;
+//! use dsh_llm::{ContentBlock, Message};
+//! use dsh_session::{CreateSession, EVENT, NewEvent, SESSIONS, SessionEvent, StepStart, TurnStart};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+//! let app = App::new()?;
+//! app.plugin(dsh_session::plugin(), ())?.ready().await?;
+//! app.on(EVENT).run(|it: &SessionEvent| println!("{} {}", it.event.seq(), it.event.kind()))?;
+//!
+//! let sessions = app.get(SESSIONS).ok_or("no sessions")?;
+//! let session = sessions.get()?.create(&app, CreateSession::default())?;
+//! session.append(NewEvent::new(&TurnStart { turn: 1 })?)?; // 0 turn/start
+//! session.append(NewEvent::new(&StepStart { turn: 1, step: 1 })?)?; // 1 step/start
+//! let hello = Message::user(vec![ContentBlock::text("hello")]);
+//! session.append(NewEvent::user(Arc::new(hello))?)?; // 2 user/message
+//! assert_eq!(session.len(), 3);
+//! assert_eq!(session.messages().iter().map(|message| message.text()).collect::<Vec<_>>(), ["hello"]);
+//! # Ok(())
+//! # }
+//! ```
 
 mod calls;
 mod checkup;

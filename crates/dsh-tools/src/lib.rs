@@ -9,6 +9,39 @@
 //! **Architecture Invariant:** a call cannot be changed behind anybody's back. Its name and scope are what the caller gave. A
 //! policy may give it other arguments before guards are asked, and then all is judged from the beginning with them: who
 //! allowed the old ones has allowed nothing.
+//!
+//! # Examples
+//! ```
+//! use cordis::App;
+//! use dsh_tools::{CallRequest, TOOLS, ToolError, ToolRun, tool};
+//!
+//! #[derive(serde::Deserialize, schemars::JsonSchema)]
+//! struct Sum {
+//!     /// What is added.
+//!     numbers: Vec<f64>,
+//! }
+//!
+//! async fn sum(sum: Sum, _run: ToolRun) -> Result<f64, ToolError> {
+//!     Ok(sum.numbers.iter().sum())
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+//! let app = App::new()?;
+//! app.plugin(dsh_tools::plugin(), dsh_tools::Config::default())?.ready().await?;
+//! let tools = app.get(TOOLS).ok_or("no tools")?;
+//! tools.get()?.register(&app, tool("sum", "Adds numbers.").run(sum))?;
+//! let call = |arguments: &str| CallRequest::new("call_1", "sum", arguments);
+//! assert_eq!(tools.get()?.execute(&app, call(r#"{"numbers": [1, 2]}"#)).await.text(), "3.0");
+//!
+//! // Nothing overrules a guard.
+//! let guard = tools.get()?.guard(&app, |call| (call.name() == "sum").then(|| "not today".to_owned()))?;
+//! assert!(tools.get()?.execute(&app, call(r#"{"numbers": [1, 2]}"#)).await.is_denied());
+//! guard.dispose().await;
+//! assert_eq!(tools.get()?.execute(&app, call("{}")).await.code(), Some("INVALID_ARGS"));
+//! # Ok(())
+//! # }
+//! ```
 
 mod keys;
 

@@ -1,6 +1,25 @@
 //! `dsh`: runs what the logs of agents hold, and later agents, on a plugin host.
 //!
 //! Read `cli`, then `replay`, `session`, `tools`, `hooks` or `plugins`.
+//!
+//! # The crates of the harness
+//!
+//! The program is one way to put them together; `docs/guide` does it in code, and the plugin host has
+//! [its own front page](cordis).
+//!
+//! | to | crate |
+//! |---|---|
+//! | offer tools, guard calls, execute them | [`dsh_tools`], with policies: [`dsh_timeout_policy`], [`dsh_retry_policy`], [`dsh_role_policy`], [`dsh_repeat_policy`], [`dsh_enrichment_policy`], [`dsh_metrics_policy`], [`dsh_checkpoint_policy`] |
+//! | make agents and talk to them | [`dsh_agent`]; what drives them is the crate `dsh-agent-loop` |
+//! | ask models | [`dsh_llm`], with [`dsh_llm_deepseek`], [`dsh_llm_replay`], [`dsh_llm_retry`] |
+//! | tell agents something before the conversation | [`dsh_prompt`] |
+//! | read and keep what was said and done | [`dsh_session`], in files by [`dsh_session_jsonl`]; what is derived from it, [`dsh_session_projection`], [`dsh_token_meter`], [`dsh_session_title`] |
+//! | have a person or a program asked | [`dsh_approval`], with [`dsh_approval_terminal`], [`dsh_approval_channel`] |
+//! | run programs and commands | [`dsh_subprocess`], [`dsh_shell`], [`dsh_jobs`], done by [`dsh_subprocess_local`], [`dsh_shell_local`], [`dsh_jobs_local`] |
+//! | use the tools that there are | [`dsh_tool_bash`], [`dsh_tool_fs`], [`dsh_tool_jobs`] |
+//! | have the user's own programs asked | [`dsh_hooks`], as [`dsh_hooks_claude_code`] and [`dsh_hooks_codex`] write them |
+//!
+//! Each crate's front page says what it is and shows it in a few lines; its `keys` are its contract.
 
 mod app;
 mod cli;

@@ -1,5 +1,8 @@
 //! Runs the programs of a page: `cargo run -p examples --bin page docs/guide/01-plugin.md`, or the one at a line of it.
 
+use std::env;
+use std::process::Command;
+
 // Each module is a program of its own, written to be read on its page.
 #[allow(dead_code, missing_docs, unreachable_pub)]
 mod pages {
@@ -10,32 +13,38 @@ mod pages {
 
     include!(concat!(env!("OUT_DIR"), "/pages.rs"));
 
-    /// Runs what is at this line of the page, or all of it.
-    pub(crate) fn run(page: &str, line: Option<usize>) -> Outcome {
-        let mut known = false;
-        for (_, _, run) in
-            PROGRAMS.iter().filter(|(path, at, _)| *path == page && line.is_none_or(|line| line == *at))
-        {
-            known = true;
-            run()?;
-        }
-        if known {
-            Ok(())
-        } else {
-            Err(format!("there is no program there; the pages are {}", names()).into())
-        }
+    /// Runs the program at this line of the page.
+    pub(crate) fn run(page: &str, line: usize) -> Outcome {
+        let program = PROGRAMS.iter().find(|(path, at, _)| (*path, *at) == (page, line));
+        program.map_or_else(|| Err(unknown()), |(_, _, run)| run())
     }
 
-    fn names() -> String {
+    /// The lines of the page that have a program.
+    pub(crate) fn lines(page: &str) -> Result<Vec<usize>, cordis::BoxError> {
+        let of_page = PROGRAMS.iter().filter(|(path, _, _)| *path == page);
+        let lines: Vec<_> = of_page.map(|(_, line, _)| *line).collect();
+        if lines.is_empty() { Err(unknown()) } else { Ok(lines) }
+    }
+
+    fn unknown() -> cordis::BoxError {
         let mut names: Vec<_> = PROGRAMS.iter().map(|(path, _, _)| *path).collect();
         names.dedup();
-        names.join(", ")
+        format!("there is no program there; the pages are {}", names.join(", ")).into()
     }
 }
 
 fn main() -> Result<(), cordis::BoxError> {
-    let mut arguments = std::env::args().skip(1);
+    let mut arguments = env::args().skip(1);
     let page = arguments.next().unwrap_or_default();
-    let line = arguments.next().map(|line| line.parse()).transpose()?;
-    pages::run(&page, line)
+    if let Some(line) = arguments.next() {
+        return pages::run(&page, line.parse()?);
+    }
+    // Each in a process of its own: what is numbered in one begins anew in the next.
+    for line in pages::lines(&page)? {
+        let status = Command::new(env::current_exe()?).args([&page, &line.to_string()]).status()?;
+        if !status.success() {
+            return Err(format!("{page}:{line} ended with {status}").into());
+        }
+    }
+    Ok(())
 }
