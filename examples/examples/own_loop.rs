@@ -27,11 +27,8 @@ impl AgentLoop for Echo {
     }
 }
 
-/// What makes such agents.
-struct Echoes {
-    ctx: Context,
-    agents: Agents,
-}
+/// What makes such agents, and where they are tasks.
+struct Echoes(Agents, Context);
 
 impl AgentFactory for Echoes {
     fn create(
@@ -42,10 +39,10 @@ impl AgentFactory for Echoes {
         Box::pin(async move {
             let CreateAgent { session, options, .. } = request;
             let session = Session::detached(session.id.unwrap_or_default());
-            let driver = Arc::new(LoopDriver::new(self.ctx.clone(), Echo));
+            let driver = Arc::new(LoopDriver::new(self.1.clone(), Echo));
             let (scope, pending) = (owner.scope()?, Pending::default());
             let agent = Agent::new(AgentParts { session, scope, pending, driver, options });
-            let live = self.agents.enter(&owner, &agent)?;
+            let live = self.0.enter(&owner, &agent)?;
             let ends = agent.clone();
             let end = owner.effect("echo", async move || {
                 ends.end().await;
@@ -58,7 +55,7 @@ impl AgentFactory for Echoes {
 
 async fn echoes(ctx: &Context, agents: Handle<Agents>, _config: &()) -> Result<(), BoxError> {
     let agents = agents.get()?.clone();
-    agents.clone().serve(ctx, Arc::new(Echoes { ctx: ctx.clone(), agents }))?;
+    agents.clone().serve(ctx, Arc::new(Echoes(agents, ctx.clone())))?;
     Ok(())
 }
 
@@ -71,11 +68,12 @@ async fn main() -> Result<(), BoxError> {
 
     let agents = app.get(AGENTS).ok_or("no agents")?.get()?.clone();
     let agent = agents.create(&app, CreateAgent::new("parrot")).await?;
-    for text in ["hello", "goodbye"] {
-        agent.followup(Arc::new(Message::user(vec![ContentBlock::text(text)])))?;
-    }
+    agent.followup(Arc::new(Message::user(vec![ContentBlock::text("hello")])))?;
+    agent.followup(Arc::new(Message::user(vec![ContentBlock::text("goodbye")])))?;
     agent.when_idle().await;
     own.dispose().await;
-    println!("{}", agents.create(&app, CreateAgent::new("nobody")).await.unwrap_err());
+    if let Err(error) = agents.create(&app, CreateAgent::new("nobody")).await {
+        println!("{error}");
+    }
     Ok(())
 }
