@@ -7,7 +7,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::examples::Mode;
 use crate::workspace::Workspace;
-use crate::{bench, catalog, ci, examples, layers, leaks, links, readme, spec};
+use crate::{bench, catalog, ci, examples, layers, leaks, links, readme, spec, targets};
 
 /// The repository's own rules. All but `ci` and `bench` also run as tests: `cargo test -p xtask`.
 #[derive(Debug, Parser)]
@@ -30,6 +30,9 @@ enum Rule {
     /// Check that dependencies between crates point downward.
     #[command(after_help = "Examples:\n  cargo xtask layers")]
     Layers,
+    /// Check that libraries say truly whether they have tests inside.
+    #[command(after_help = "Examples:\n  cargo xtask targets")]
+    Targets,
     /// Show which numbered behaviours of docs/spec are covered.
     Spec(SpecArgs),
     /// Run the examples and compare what they print with examples/expected.
@@ -115,6 +118,7 @@ impl Cli {
         let workspace = Workspace::find(&here)?;
         let report = match self.rule {
             Rule::Layers => layers::check(&workspace)?,
+            Rule::Targets => targets::check(&workspace)?,
             Rule::Spec(args) => {
                 let coverage = spec::check(&workspace)?;
                 print!("{}", coverage.summary(args.missing));

@@ -5,6 +5,7 @@
 //!
 //! - [`workspace`]: the root, its packages and their manifests.
 //! - [`layers`]: dependencies point downward.
+//! - [`targets`]: libraries say truly whether they have tests inside.
 //! - [`spec`]: which numbered behaviours of `docs/spec` are covered.
 //! - [`examples`]: examples print what `examples/expected` says.
 //! - [`catalog`]: `docs/catalog` lists every key.
@@ -18,6 +19,8 @@
 pub mod workspace;
 
 pub mod layers;
+
+pub mod targets;
 
 pub mod spec;
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use xtask::examples::Mode;
-use xtask::{Workspace, catalog, examples, layers, leaks, links, readme, spec};
+use xtask::{Workspace, catalog, examples, layers, leaks, links, readme, spec, targets};
 
 fn workspace() -> Workspace {
     match Workspace::find(Path::new(env!("CARGO_MANIFEST_DIR"))) {
@@ -23,6 +23,11 @@ fn green<T>(rule: &str, outcome: anyhow::Result<T>) {
 #[test]
 fn every_dependency_between_crates_points_downward() {
     green("layers", layers::check(&workspace()));
+}
+
+#[test]
+fn every_library_says_truly_whether_it_has_tests_inside() {
+    green("targets", targets::check(&workspace()));
 }
 
 #[test]
