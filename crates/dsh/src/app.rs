@@ -20,6 +20,11 @@ pub(crate) fn runtime() -> anyhow::Result<Runtime> {
     builder.worker_threads(2).enable_all().build().context("cannot start the runtime")
 }
 
+/// A runtime without threads of its own, for what only waits.
+pub(crate) fn small_runtime() -> anyhow::Result<Runtime> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start the runtime")
+}
+
 /// Mounts a plugin and waits until it runs.
 pub(crate) async fn mount<P: Plugin>(ctx: &Context, plugin: P, config: P::Config) -> anyhow::Result<Fiber> {
     let fiber = ctx.plugin(plugin, config)?;

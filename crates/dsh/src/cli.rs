@@ -1,17 +1,24 @@
 //! The command line.
 
 mod hooks;
+mod run;
+mod task;
 mod tools;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use clap::error::ErrorKind;
 use clap::{Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 pub(crate) use hooks::{HooksArgs, HooksCheckArgs, HooksCommand, HooksRunArgs, WrittenFor};
+pub(crate) use run::{Approval, DoctorArgs, RunArgs};
 pub(crate) use tools::{Approve, ToolsArgs, ToolsCallArgs, ToolsCommand, ToolsLsArgs};
 
+use crate::visible::visible;
 use hooks::{HOOKS_EXAMPLES, HOOKS_EXIT_CODES};
+use run::{DOCTOR_EXAMPLES, DOCTOR_EXIT_CODES, RUN_EXAMPLES, RUN_EXIT_CODES, RUN_SHOWN};
+use task::Meant;
 use tools::{TOOLS_EXAMPLES, TOOLS_EXIT_CODES};
 
 const EXIT_CODES: &str = "\
@@ -20,10 +27,14 @@ Exit codes:
     1  a run failed, was declined or was interrupted
     2  the input or the command line is wrong; nothing was run";
 
-const INTERRUPTED: &str = "  130  Ctrl-C at the question of a replay; nothing was run";
+const INTERRUPTED: &str =
+    "  130  Ctrl-C at the question of a replay, and nothing was run; Ctrl-C during a task";
 
 const EXAMPLES: &str = "\
 Examples:
+  dsh \"What is in this folder?\"
+  dsh run --help
+  dsh doctor
   dsh replay examples/data/session.jsonl
   dsh replay --yes --diff examples/data/session.jsonl
   dsh replay --yes --deny bash --unload-after 3 examples/data/session.jsonl
@@ -118,7 +129,7 @@ A log is a stranger's commands. They are listed first and run after a yes. They 
 removed at the end, never in the folder that the log names; but they run with your rights and are not confined, so
 read the list. Ctrl-C ends the running command and the replay; a second one does not wait for them.";
 
-/// A plugin host for agents.
+/// Has an agent do a task: dsh "task". Everything else is a command.
 #[derive(Debug, Parser)]
 #[command(name = "dsh", version, after_help = format!("{EXAMPLES}\n\n{EXIT_CODES}\n{INTERRUPTED}"))]
 pub(crate) struct Cli {
@@ -132,14 +143,31 @@ pub(crate) struct Cli {
 impl Cli {
     /// The arguments of this process. If they are wrong, or ask for help, the process ends here.
     pub(crate) fn from_process() -> Self {
+        let program = Self::command();
+        let arguments = match task::meant(&program, std::env::args_os().collect()) {
+            Meant::Arguments(arguments) => arguments,
+            Meant::Command { given, near } => {
+                let (given, text) = (visible(&given), "a task is one argument with blanks, or follows `--`");
+                let text = format!(
+                    "there is no command `{given}`: did you mean `{near}`?\n\n{text}: dsh -- \"{given} …\""
+                );
+                program.clone().error(ErrorKind::InvalidSubcommand, text).exit()
+            }
+        };
         // The help is printed before the arguments are known.
-        let matches = Self::command().color(wanted_color(std::env::args_os())).get_matches();
+        let matches = program.color(wanted_color(arguments.iter().cloned())).get_matches_from(arguments);
         Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
     }
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Have an agent do a task. `dsh "task"` is short for it.
+    #[command(after_help = format!("{RUN_SHOWN}\n\n{RUN_EXAMPLES}\n\n{RUN_EXIT_CODES}"))]
+    Run(RunArgs),
+    /// Say what is set up for tasks, what is missing, and how to mend it.
+    #[command(after_help = format!("{DOCTOR_EXAMPLES}\n\n{DOCTOR_EXIT_CODES}"))]
+    Doctor(DoctorArgs),
     /// Run the tool calls of a session log again and compare the results.
     #[command(after_help = format!("{SAFETY}\n\n{REPLAY_EXAMPLES}\n\n{EXIT_CODES}\n{INTERRUPTED}"))]
     Replay(ReplayArgs),

@@ -16,7 +16,9 @@ pub(crate) enum Exit {
     Failed = 1,
     /// The input or the command line is wrong; nothing was run.
     BadInput = 2,
-    /// Ctrl-C at the question; nothing was run.
+    /// The terminal of a run was closed.
+    HungUp = 129,
+    /// Ctrl-C at the question, and nothing was run; or Ctrl-C during a run.
     Interrupted = 130,
 }
 
@@ -31,6 +33,11 @@ impl Failure {
     /// The input or the command line is wrong.
     pub(crate) fn bad_input(error: impl Into<anyhow::Error>) -> Self {
         Self { exit: Exit::BadInput, error: error.into() }
+    }
+
+    /// What went wrong.
+    pub(crate) fn error(&self) -> &anyhow::Error {
+        &self.error
     }
 
     /// Tells the user, unless the reason is that nobody reads what we print.

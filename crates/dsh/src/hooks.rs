@@ -6,7 +6,7 @@
 
 mod check;
 mod coverage;
-mod dialect;
+pub(crate) mod dialect;
 mod firing;
 mod gate;
 mod lint;

@@ -1,10 +1,12 @@
 //! How what runs is told to end: politely at first, and in the end without asking.
 
 use std::io::{self, IsTerminal as _, Write as _};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::exit::{Exit, say};
@@ -13,6 +15,8 @@ use crate::exit::{Exit, say};
 const PATIENCE: Duration = Duration::from_secs(10);
 /// How long it may then take to give up.
 const LAST_RESORT: Duration = Duration::from_secs(3);
+/// How long a run that was told to end may take to close what is open.
+const GRACE: Duration = Duration::from_secs(5);
 /// How long a user waits for an end without being told.
 pub(crate) const SILENCE: Duration = Duration::from_millis(500);
 /// What the user is told then.
@@ -28,6 +32,23 @@ pub(crate) struct Interruption {
     pub(crate) asked: CancellationToken,
     /// The user has asked twice, or has waited too long: nothing is waited for any more.
     pub(crate) forced: CancellationToken,
+}
+
+/// How a run is told to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// Ctrl-C.
+    Interrupt,
+    /// A request of the system, or of whoever started the program.
+    Terminate,
+    /// The terminal was closed.
+    HangUp,
+}
+
+/// A run's end: the first signal asks for it, any other one, or [`GRACE`], brings it about.
+#[derive(Clone, Debug)]
+pub(crate) struct Shutdown {
+    first: watch::Receiver<Option<Ending>>,
 }
 
 /// Ctrl-C, from now on. Called in a runtime.
@@ -77,6 +98,62 @@ impl Interruption {
             }
         });
         Ok(interruption)
+    }
+}
+
+impl Ending {
+    /// What the process then tells its caller.
+    pub(crate) fn exit(self) -> Exit {
+        match self {
+            Self::Interrupt => Exit::Interrupted,
+            Self::Terminate => Exit::Fine,
+            Self::HangUp => Exit::HungUp,
+        }
+    }
+}
+
+impl Shutdown {
+    /// Watches for signals, as long as the runtime runs. Called in a runtime.
+    ///
+    /// Source: the reference's shutdown controller.
+    pub(crate) fn watch() -> anyhow::Result<Self> {
+        let (told, first) = watch::channel(None);
+        let told = Arc::new(told);
+        for (kind, ending) in [
+            (SignalKind::interrupt(), Ending::Interrupt),
+            (SignalKind::terminate(), Ending::Terminate),
+            (SignalKind::hangup(), Ending::HangUp),
+        ] {
+            let (mut signal, told) = (watched(kind)?, Arc::clone(&told));
+            tokio::spawn(async move {
+                while signal.recv().await.is_some() {
+                    let is_first = told.send_if_modified(|told| {
+                        let is_first = told.is_none();
+                        told.get_or_insert(ending);
+                        is_first
+                    });
+                    if !is_first {
+                        std::process::exit(ending.exit() as i32);
+                    }
+                    tokio::spawn(async move {
+                        tokio::time::sleep(GRACE).await;
+                        say(FORCED);
+                        std::process::exit(ending.exit() as i32);
+                    });
+                }
+            });
+        }
+        Ok(Self { first })
+    }
+
+    /// Waits until the run is told to end.
+    pub(crate) async fn asked(&self) -> Ending {
+        let mut first = self.first.clone();
+        match first.wait_for(Option::is_some).await.map(|ending| *ending) {
+            Ok(Some(ending)) => ending,
+            // Nobody watches any more: the runtime ends.
+            Ok(None) | Err(_) => std::future::pending().await,
+        }
     }
 }
 

@@ -1,6 +1,6 @@
-//! `dsh`: runs what the logs of agents hold, and later agents, on a plugin host.
+//! `dsh`: runs agents, and what their logs hold, on a plugin host.
 //!
-//! Read `cli`, then `replay`, `session`, `tools`, `hooks` or `plugins`.
+//! Read `cli`, then `run` with `doctor`, `replay`, `session`, `tools`, `hooks` or `plugins`.
 //!
 //! # The crates of the harness
 //!
@@ -10,7 +10,7 @@
 //! | to | crate |
 //! |---|---|
 //! | offer tools, guard calls, execute them | [`dsh_tools`], with policies: [`dsh_timeout_policy`], [`dsh_retry_policy`], [`dsh_role_policy`], [`dsh_repeat_policy`], [`dsh_enrichment_policy`], [`dsh_metrics_policy`], [`dsh_checkpoint_policy`] |
-//! | make agents and talk to them | [`dsh_agent`]; what drives them is the crate `dsh-agent-loop` |
+//! | make agents and talk to them | [`dsh_agent`]; what drives them is [`dsh_agent_loop`] |
 //! | ask models | [`dsh_llm`], with [`dsh_llm_deepseek`], [`dsh_llm_replay`], [`dsh_llm_retry`] |
 //! | tell agents something before the conversation | [`dsh_prompt`] |
 //! | read and keep what was said and done | [`dsh_session`], in files by [`dsh_session_jsonl`]; what is derived from it, [`dsh_session_projection`], [`dsh_token_meter`], [`dsh_session_title`] |
@@ -24,20 +24,22 @@
 mod app;
 mod cli;
 mod deny;
+mod doctor;
 mod exit;
+mod home;
 mod hooks;
 mod interruption;
 mod nearest;
 mod paint;
 mod plugins;
 mod replay;
+mod run;
 mod session;
 mod tools;
 mod visible;
 mod width;
 mod workbench;
 
-use std::io;
 use std::process::ExitCode;
 
 use dsh_hooks::bridge::LEFT_OUT;
@@ -53,6 +55,8 @@ fn main() -> ExitCode {
     let cli = Cli::from_process();
     watch_for_warnings(&cli.command);
     let done = match cli.command {
+        Command::Run(args) => run::run(&args, cli.color),
+        Command::Doctor(args) => doctor::doctor(&args, cli.color),
         Command::Replay(args) => replay::replay(&args, cli.color),
         Command::Session(args) => session::session(&args, cli.color),
         Command::Tools(args) => tools::tools(&args, cli.color),
@@ -66,11 +70,14 @@ fn main() -> ExitCode {
 fn watch_for_warnings(command: &Command) {
     let left_out = match command {
         Command::Hooks(_) => LevelFilter::OFF,
-        Command::Replay(_) | Command::Session(_) | Command::Tools(_) | Command::Plugins(_) => {
-            LevelFilter::WARN
-        }
+        Command::Run(_)
+        | Command::Doctor(_)
+        | Command::Replay(_)
+        | Command::Session(_)
+        | Command::Tools(_)
+        | Command::Plugins(_) => LevelFilter::WARN,
     };
     let which = Targets::new().with_default(LevelFilter::WARN).with_target(LEFT_OUT, left_out);
-    let printed = fmt::layer().with_writer(io::stderr).without_time();
+    let printed = fmt::layer().with_writer(run::Aside::default).without_time();
     tracing_subscriber::registry().with(printed.with_filter(which)).init();
 }

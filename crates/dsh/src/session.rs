@@ -14,13 +14,13 @@ mod fork;
 mod import;
 mod input;
 mod list;
-mod meant;
+pub(crate) mod meant;
 mod out;
-mod place;
+pub(crate) mod place;
 mod progress;
 mod show;
 mod times;
-mod trouble;
+pub(crate) mod trouble;
 
 use std::io::Write as _;
 

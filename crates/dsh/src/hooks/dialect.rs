@@ -23,6 +23,11 @@ impl Reading {
         Self { dialect: args.dialect.into(), plugin_root: args.plugin_root.clone(), timeout_ms }
     }
 
+    /// With nothing set: as the plugins of a run read settings.
+    pub(crate) fn as_usual(dialect: Dialect) -> Self {
+        Self { dialect, plugin_root: None, timeout_ms: None }
+    }
+
     /// What settings look like.
     pub(crate) fn grammar(&self) -> Grammar {
         match self.dialect {

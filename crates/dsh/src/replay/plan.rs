@@ -80,7 +80,7 @@ fn json(blocks: &[ContentBlock]) -> String {
 
 /// The value that says what a call does, if the arguments have nothing else that matters; else their text. They are
 /// read as the tools will read them, so nothing else can be run than what is shown.
-fn subject(arguments: &str) -> String {
+pub(crate) fn subject(arguments: &str) -> String {
     let Ok(Value::Object(map)) = parse_arguments(arguments) else { return arguments.to_owned() };
     let matters = |name: &str| !matches!(name, "description" | "timeoutMs");
     let mut relevant = map.iter().filter(|(name, _)| matters(name));

@@ -13,6 +13,7 @@ use super::check::is_fine;
 use super::database;
 use super::trouble::told;
 use crate::exit::Failure;
+use crate::home::home;
 use crate::visible::visible;
 
 /// Where sessions are kept: a folder of logs, or a database.
@@ -176,6 +177,14 @@ impl Place {
         text
     }
 
+    /// How a new log of the user's sessions is to be written: as those that are there, of which one is looked at.
+    pub(crate) fn encoding_of_first(root: &Path) -> Compression {
+        let sessions = folders(root).into_iter().flat_map(|project| folders(&project));
+        let kinds = [Compression::Zstd, Compression::None];
+        let kind = |session: PathBuf| kinds.into_iter().find(|kind| session.join(kind.file_name()).is_file());
+        sessions.into_iter().find_map(kind).unwrap_or_default()
+    }
+
     /// The encoding of the logs that are there; compressed where there are none.
     fn encoding(&self, root: &Path) -> Result<Compression, Failure> {
         let mut found: [Option<PathBuf>; 2] = [None, None];
@@ -228,25 +237,6 @@ fn quoted(path: &Path) -> String {
     let text = path.display().to_string();
     let is_plain = |char: char| char.is_alphanumeric() || "/._-+,:@".contains(char);
     if text.chars().all(is_plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
-}
-
-/// The user's folder: `DSH_HOME`, else `~/.dsh`.
-fn home() -> Result<PathBuf, Failure> {
-    let named = std::env::var_os("DSH_HOME").filter(|home| !home.to_string_lossy().trim().is_empty());
-    let of_user = std::env::home_dir();
-    match (named, of_user) {
-        (Some(home), of_user) => {
-            let home = PathBuf::from(home);
-            match (home.strip_prefix("~"), of_user) {
-                (Ok(rest), Some(of_user)) => Ok(of_user.join(rest)),
-                _ => Ok(home),
-            }
-        }
-        (None, Some(of_user)) => Ok(of_user.join(".dsh")),
-        (None, None) => Err(Failure::bad_input(anyhow!(
-            "neither DSH_HOME nor a home folder is known: name the folder of sessions with --store DIR"
-        ))),
-    }
 }
 
 /// Safe to print.

@@ -1,0 +1,230 @@
+//! `dsh run`, which is also `dsh "task"`: an agent does a task.
+//!
+//! Read `task` (what is to be done), `beginning` (in which session and folder), `model` (who does it), `host` with `approve` and
+//! `hooks` (what it is given), then `ending` (what came of it), and `progress` with `aside`, `lines` and `out` (what is told).
+//!
+//! **Architecture Invariant:** what goes wrong before the agent begins leaves no session behind.
+//!
+//! **Architecture Invariant:** standard output is written by a thread of its own. A reader that does not read keeps neither the
+//! log from being closed nor a signal from being heard.
+
+mod approve;
+mod aside;
+pub(crate) mod beginning;
+mod ending;
+pub(crate) mod hooks;
+mod host;
+mod lines;
+pub(crate) mod model;
+mod out;
+mod progress;
+mod task;
+
+use std::io::{self, IsTerminal as _};
+use std::sync::Arc;
+use std::time::Instant;
+
+use anyhow::{Context as _, anyhow};
+use clap::ColorChoice;
+use dsh_agent::AgentHandle;
+use dsh_llm::{ContentBlock, Message};
+use dsh_session::CancelCause;
+use tokio_util::sync::CancellationToken;
+
+use crate::app::{END_TIMEOUT, end_of, small_runtime};
+use crate::cli::RunArgs;
+use crate::exit::{Exit, Failure, UNWRITTEN};
+use crate::home::home;
+use crate::interruption::{Ending, Shutdown};
+use crate::paint::Paint;
+use crate::visible::visible;
+
+pub(crate) use aside::{Aside, aside};
+
+use beginning::Beginning;
+use ending::Outcome;
+use host::{Host, Setting};
+use lines::Lines;
+use model::Model;
+use out::Out;
+use progress::Progress;
+
+/// What is told while the agent works.
+struct Telling {
+    progress: Option<Arc<Progress>>,
+    lines: Option<Arc<Lines>>,
+    out: Arc<Out>,
+    start: Instant,
+}
+
+/// Why the agent was not left alone until it was done.
+enum Cut {
+    Signal(Ending),
+    /// Nobody reads standard output any more.
+    Unread,
+}
+
+pub(crate) fn run(args: &RunArgs, color: ColorChoice) -> Result<Exit, Failure> {
+    let task = task::of(&args.task)?;
+    let hooks = args.hooks.as_deref().map(hooks::Hooks::read).transpose()?;
+    let beginning =
+        Beginning::of(&home()?.join("sessions"), args.resume.as_deref(), args.workspace.as_deref())?;
+    let model = Model::chosen(args.model.as_deref(), beginning.model.as_ref())?;
+    for note in beginning.note.iter().chain(&model.note) {
+        aside(note);
+    }
+    let setting = Setting { beginning: &beginning, model: &model, hooks: hooks.as_ref(), args };
+    let runtime = small_runtime()?;
+    let ended = runtime.block_on(done(&task, setting, color));
+    runtime.shutdown_timeout(END_TIMEOUT);
+    ended
+}
+
+async fn done(task: &str, setting: Setting<'_>, color: ColorChoice) -> Result<Exit, Failure> {
+    // Before anything else, so that they work during the start too.
+    let shutdown = Shutdown::watch()?;
+    let telling = Telling::new(&setting, color);
+    let (beginning, model) = (setting.beginning, setting.model);
+    let starting = async {
+        let host = Host::start(setting, telling.progress.clone()).await?;
+        let agent = host.agent(beginning, model).await?;
+        Ok::<_, Failure>((host, agent))
+    };
+    let (host, agent) = tokio::select! {
+        biased;
+        started = starting => started?,
+        ending = shutdown.asked() => return Ok(ending.exit()),
+    };
+    let first = agent.session().first_live_seq();
+    telling.begin(&host, &agent, beginning, model)?;
+    let cut = work(task, &agent, &telling, &shutdown).await?;
+    let flushed = host.flush(&agent).await;
+    let mut outcome = Outcome::of(&agent.session().events(), first);
+    telling.done(&outcome);
+    agent.dispose().await;
+    // What is said of slow ends is for people.
+    let unsaid = CancellationToken::new();
+    if telling.progress.is_none() {
+        unsaid.cancel();
+    }
+    end_of(host.stop(), &unsaid).await;
+    if let Err(error) = flushed {
+        outcome.unstored(format!("{error:#}"));
+    }
+    let exit = match &cut {
+        Some(Cut::Signal(ending)) => ending.exit(),
+        Some(Cut::Unread) => Exit::Failed,
+        None => outcome.exit(),
+    };
+    telling.end(&outcome, exit, cut.is_none(), &agent);
+    match (cut, telling.written(&shutdown).await) {
+        (_, Some(ending)) => Ok(ending.exit()),
+        _ => Ok(exit),
+    }
+}
+
+/// Has the agent work until it is done, or somebody wants it to end.
+async fn work(
+    task: &str,
+    agent: &AgentHandle,
+    telling: &Telling,
+    shutdown: &Shutdown,
+) -> Result<Option<Cut>, Failure> {
+    agent.when_idle().await;
+    agent.followup(Arc::new(Message::user(vec![ContentBlock::text(task)])))?;
+    let cut = tokio::select! {
+        biased;
+        ending = shutdown.asked() => Cut::Signal(ending),
+        () = telling.out.failed() => Cut::Unread,
+        () = agent.when_idle() => return Ok(None),
+    };
+    let cause = match cut {
+        Cut::Signal(Ending::Interrupt) => CancelCause::User {},
+        Cut::Signal(Ending::Terminate | Ending::HangUp) | Cut::Unread => CancelCause::Disposed {},
+    };
+    agent.cancel(cause)?;
+    agent.when_idle().await;
+    Ok(Some(cut))
+}
+
+impl Telling {
+    fn new(setting: &Setting<'_>, color: ColorChoice) -> Self {
+        let is_mixed = setting.args.json && io::stdout().is_terminal();
+        let progress = (io::stderr().is_terminal() && !is_mixed)
+            .then(|| Arc::new(Progress::new(Paint::for_stream(color, &io::stderr()))));
+        let out = Arc::new(Out::start());
+        let lines = setting.args.json.then(|| Arc::new(Lines::new(Arc::clone(&out))));
+        Self { progress, lines, out, start: Instant::now() }
+    }
+
+    fn begin(
+        &self,
+        host: &Host,
+        agent: &AgentHandle,
+        beginning: &Beginning,
+        model: &Model,
+    ) -> Result<(), Failure> {
+        if let Some(lines) = &self.lines {
+            lines.begin(agent, beginning, model);
+            host.watch(agent, Arc::clone(lines), |lines, event| lines.event(event))?;
+        }
+        if let Some(progress) = &self.progress {
+            host.watch(agent, Arc::clone(progress), |progress, event| progress.event(event))?;
+        }
+        Ok(())
+    }
+
+    /// The agent is done. What is for people is told at once, however long the rest takes to end.
+    fn done(&self, outcome: &Outcome) {
+        if let Some(progress) = &self.progress {
+            progress.end(outcome, self.start.elapsed());
+        }
+        if self.lines.is_none() {
+            self.out.put(format!("{}\n", outcome.text));
+        }
+    }
+
+    fn end(&self, outcome: &Outcome, exit: Exit, is_whole: bool, agent: &AgentHandle) {
+        if let Some(lines) = &self.lines {
+            lines.end(outcome, exit, agent, self.start.elapsed());
+        }
+        if let Some(text) = outcome.failure().filter(|_| is_whole) {
+            aside(visible(&text));
+        }
+        if self.progress.is_some() && exit != Exit::Fine {
+            if let Some(text) = outcome.hint().filter(|_| is_whole) {
+                aside(text);
+            }
+            let id = visible(agent.id().as_str());
+            aside(format_args!("the session is kept; to go on: dsh run --resume {id} \"…\""));
+        }
+    }
+
+    /// Waits until all is written, or somebody does not want to wait.
+    async fn written(&self, shutdown: &Shutdown) -> Option<Ending> {
+        tokio::select! {
+            biased;
+            () = self.out.end() => {}
+            ending = shutdown.asked() => return Some(ending),
+        }
+        if let Some(error) = self.out.failure() {
+            let unread = error.kind() == io::ErrorKind::BrokenPipe;
+            let text = if unread {
+                "nobody reads the output any more".to_owned()
+            } else {
+                format!("{UNWRITTEN}: {error}")
+            };
+            aside(text);
+        }
+        None
+    }
+}
+
+impl Host {
+    /// Makes what was added durable.
+    async fn flush(&self, agent: &AgentHandle) -> anyhow::Result<()> {
+        let sessions = self.sessions.get().map_err(|error| anyhow!(error))?;
+        sessions.flush(agent.session()).await.context("the session could not be stored")?;
+        Ok(())
+    }
+}

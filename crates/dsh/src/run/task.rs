@@ -1,0 +1,46 @@
+//! What is to be done.
+
+use std::io::{self, Read as _};
+
+use anyhow::{Context as _, anyhow};
+
+use crate::exit::Failure;
+
+/// How standard input is called on the command line.
+const STANDARD_INPUT: &str = "-";
+
+/// The task of these words, or that of standard input.
+///
+/// Source: the reference's headless runner, for the words.
+pub(super) fn of(words: &[String]) -> Result<String, Failure> {
+    let is_input = matches!(words, [word] if word == STANDARD_INPUT);
+    let task = if is_input { standard_input().map_err(Failure::bad_input)? } else { words.join(" ") };
+    if task.trim().is_empty() {
+        let whose = if is_input { "standard input holds no task" } else { "the task is empty" };
+        return Err(Failure::bad_input(anyhow!(
+            "{whose}: say what is to be done, as in dsh \"list the files\""
+        )));
+    }
+    Ok(task)
+}
+
+fn standard_input() -> anyhow::Result<String> {
+    let mut bytes = Vec::new();
+    io::stdin().lock().read_to_end(&mut bytes).context("cannot read the task from standard input")?;
+    let task = String::from_utf8(bytes).context("the task on standard input is no UTF-8 text")?;
+    Ok(task.trim_end().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::of;
+
+    // spec: profile-cli/P46
+    #[test]
+    fn words_are_joined_and_blanks_alone_are_no_task() {
+        let task = |words: &[&str]| of(&words.iter().map(ToString::to_string).collect::<Vec<_>>()).ok();
+        assert_eq!(task(&["fix", " it", "-"]), Some("fix  it -".to_owned()));
+        assert_eq!(task(&[" \t", "\n"]), None);
+        assert_eq!(task(&[""]), None);
+    }
+}
