@@ -8,6 +8,8 @@ use cordis::catalog::{self, DynPlugin};
 use serde_json::{Value, json};
 
 // Each plugin registers itself in the catalogue; naming its crate is what links it.
+use dsh_agent as _;
+use dsh_agent_loop as _;
 use dsh_approval as _;
 use dsh_approval_channel as _;
 use dsh_approval_invariants as _;

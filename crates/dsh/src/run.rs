@@ -21,6 +21,7 @@ mod progress;
 mod task;
 
 use std::io::{self, IsTerminal as _};
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -35,7 +36,7 @@ use crate::app::{END_TIMEOUT, end_of, small_runtime};
 use crate::cli::RunArgs;
 use crate::exit::{Exit, Failure, UNWRITTEN};
 use crate::home::home;
-use crate::interruption::{Ending, Shutdown};
+use crate::interruption::{Ending, SILENCE, Shutdown};
 use crate::paint::Paint;
 use crate::visible::visible;
 
@@ -117,10 +118,10 @@ async fn done(task: &str, setting: Setting<'_>, color: ColorChoice) -> Result<Ex
         None => outcome.exit(),
     };
     telling.end(&outcome, exit, cut.is_none(), &agent);
-    match (cut, telling.written(&shutdown).await) {
-        (_, Some(ending)) => Ok(ending.exit()),
-        _ => Ok(exit),
-    }
+    // Who has asked for the end waits no longer than the signals let them.
+    let is_told = matches!(cut, Some(Cut::Signal(_)));
+    let ending = telling.written((!is_told).then_some(&shutdown)).await;
+    Ok(ending.map_or(exit, Ending::exit))
 }
 
 /// Has the agent work until it is done, or somebody wants it to end.
@@ -143,7 +144,13 @@ async fn work(
         Cut::Signal(Ending::Terminate | Ending::HangUp) | Cut::Unread => CancelCause::Disposed {},
     };
     agent.cancel(cause)?;
-    agent.when_idle().await;
+    let mut idle = pin!(agent.when_idle());
+    if tokio::time::timeout(SILENCE, &mut idle).await.is_err() {
+        if let Some(progress) = &telling.progress {
+            progress.stopping();
+        }
+        idle.await;
+    }
     Ok(Some(cut))
 }
 
@@ -201,11 +208,17 @@ impl Telling {
     }
 
     /// Waits until all is written, or somebody does not want to wait.
-    async fn written(&self, shutdown: &Shutdown) -> Option<Ending> {
+    async fn written(&self, shutdown: Option<&Shutdown>) -> Option<Ending> {
+        let asked = async {
+            match shutdown {
+                Some(shutdown) => shutdown.asked().await,
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
             biased;
             () = self.out.end() => {}
-            ending = shutdown.asked() => return Some(ending),
+            ending = asked => return Some(ending),
         }
         if let Some(error) = self.out.failure() {
             let unread = error.kind() == io::ErrorKind::BrokenPipe;

@@ -13,6 +13,7 @@ use parking_lot::Mutex;
 
 use super::aside::set_live;
 use super::ending::Outcome;
+use crate::interruption::STOPPING;
 use crate::paint::{Colour, Paint};
 use crate::replay::list::counted;
 use crate::replay::plan::subject;
@@ -84,18 +85,23 @@ impl Progress {
         }
     }
 
+    /// What was cancelled does not end at once.
+    pub(super) fn stopping(&self) {
+        self.bar.println(format!("{STOPPING} (Ctrl-C again: do not wait for it)"));
+    }
+
     /// The last line, and no live one any more.
     pub(super) fn end(&self, outcome: &Outcome, took: Duration) {
         set_live(None);
         let usage = outcome.usage;
-        let line = format!(
-            "{}, {}, {} tokens read, {} written, {}",
-            counted(outcome.steps, "step"),
-            counted(outcome.tool_calls, "tool call"),
-            usage.input_tokens.saturating_add(usage.cache_read_tokens),
-            usage.output_tokens,
-            shown(took)
-        );
+        let (read, written) =
+            (usage.input_tokens.saturating_add(usage.cache_read_tokens), usage.output_tokens);
+        let tokens = match read.saturating_add(written) {
+            0 => String::new(),
+            _ => format!("{read} tokens read, {written} written, "),
+        };
+        let steps = counted(outcome.steps, "step");
+        let line = format!("{steps}, {}, {tokens}{}", counted(outcome.tool_calls, "tool call"), shown(took));
         self.bar.println(self.paint.with(Colour::Dim, line).to_string());
         self.bar.finish_and_clear();
     }
@@ -131,12 +137,13 @@ impl Progress {
             message.content.iter().filter(|block| matches!(block, ContentBlock::ToolCall { .. })).count();
         // The text of the last answer is the output.
         let text = message.text();
-        let said = if calls == 0 { "" } else { text.trim() };
-        let step = format!("step {step}");
+        let said = match text.trim() {
+            said if calls > 0 && !said.is_empty() => format!("{}  ", shortened(said, self.room())),
+            _ => String::new(),
+        };
         let line = format!(
-            "{}  {}  {}",
-            self.paint.with(Colour::Bold, &step),
-            shortened(said, self.room()),
+            "{}  {said}{}",
+            self.paint.with(Colour::Bold, format_args!("step {step}")),
             self.paint.with(Colour::Dim, shown(start.elapsed()))
         );
         self.bar.println(line);

@@ -100,6 +100,14 @@ impl Fixture {
     }
 }
 
+/// Has the program find nothing of the user's: no key, no server, and a home of its own.
+pub(crate) fn at_home(command: &mut Command, fixture: &Fixture) {
+    command.env("DSH_HOME", fixture.path("home"));
+    for variable in ["DEEPSEEK_API_KEY", "DEEPSEEK_BASE_URL", "DSH_SNAPSHOT_FILE", "DSH_SNAPSHOT_OVERRIDE"] {
+        command.env_remove(variable);
+    }
+}
+
 /// What is in a folder.
 pub(crate) fn entries(folder: &Path) -> Vec<PathBuf> {
     let mut entries: Vec<PathBuf> =

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, missing_docs, reason = "these are tests")]
 
 mod colour;
+mod doctor;
 mod fixture;
 mod guard;
 mod hooks;
@@ -16,6 +17,14 @@ mod interruption;
 mod piped;
 mod plugins;
 mod replay;
+mod run;
+mod run_approve;
+mod run_fixture;
+mod run_json;
+mod run_refused;
+mod run_resume;
+mod run_signals;
+mod run_terminal;
 mod safety;
 mod session;
 mod session_check;

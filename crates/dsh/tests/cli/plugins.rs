@@ -17,6 +17,8 @@ fn every_plugin_that_is_compiled_in_is_listed() {
     assert_eq!(
         names,
         [
+            "agent",
+            "agent-loop",
             "agent-tool-presentation",
             "approval",
             "approval-channel",
@@ -71,6 +73,13 @@ fn a_plugin_tells_what_it_needs_provides_and_takes() {
         let (needs_told, provides_told) = (needs.to_string(), provides.to_string());
         let told = || (&*needs_told, &*provides_told);
         match plugin["name"].as_str().unwrap() {
+            "agent" => assert_eq!(told(), ("[]", r#"["agents"]"#)),
+            "agent-loop" => {
+                let needed: Vec<&str> =
+                    needs.as_array().unwrap().iter().map(|need| need["name"].as_str().unwrap()).collect();
+                assert_eq!(needed, ["agents", "sessions", "llm", "systemPrompt", "tools"]);
+                assert_eq!(provides_told, r#"["agentLoop"]"#);
+            }
             "session" => assert_eq!(told(), ("[]", r#"["sessions"]"#)),
             "approval" => assert_eq!(told(), ("[]", r#"["approval"]"#)),
             "approval-channel" => assert_eq!(told(), ("[]", r#"["approvalChannel"]"#)),

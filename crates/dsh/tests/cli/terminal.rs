@@ -6,6 +6,7 @@ use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixDatagram;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use nix::pty::{Winsize, openpty};
@@ -26,11 +27,13 @@ pub(crate) struct Terminal<'a> {
     /// Where standard output goes, if not to the terminal.
     pub(crate) stdout: Option<File>,
     pub(crate) no_color: Option<&'a str>,
+    /// What a model says that is asked without a key, if not what is built in.
+    pub(crate) snapshot: Option<&'a Path>,
 }
 
 impl Default for Terminal<'_> {
     fn default() -> Self {
-        Self { columns: 100, typed: "", question: QUESTION, stdout: None, no_color: None }
+        Self { columns: 100, typed: "", question: QUESTION, stdout: None, no_color: None, snapshot: None }
     }
 }
 
@@ -44,6 +47,8 @@ impl Terminal<'_> {
         let mut command = Command::new("setsid");
         command.arg("-c").arg(env!("CARGO_BIN_EXE_dsh")).args(arguments);
         command.env("TMPDIR", fixture.path("tmp")).env("TERM", "xterm").env_remove("NO_COLOR");
+        crate::fixture::at_home(&mut command, fixture);
+        command.envs(self.snapshot.map(|file| ("DSH_SNAPSHOT_FILE", file)));
         if let Some(value) = self.no_color {
             command.env("NO_COLOR", value);
         }

@@ -1,0 +1,92 @@
+//! A task on a terminal: what goes on is shown, and questions are asked.
+
+#![cfg(target_os = "linux")]
+
+use std::fs::{self, File};
+
+use serde_json::json;
+
+use crate::run_fixture::Task;
+use crate::terminal::Terminal;
+
+/// The script that answers without a key, in place of the one that is built in.
+fn script(task: &Task, command: &str) {
+    let steps = json!({ "steps": [
+        { "text": "I run it", "calls": [{ "name": "bash", "arguments": { "command": command, "description": "d" } }] },
+        { "text": "All done." },
+    ] });
+    fs::write(task.fixture.path("script.json"), steps.to_string()).unwrap();
+}
+
+/// What is shown, without what moves the cursor.
+fn plain(shown: &str) -> String {
+    let mut plain = String::new();
+    let mut parts = shown.split("\x1b[");
+    plain.push_str(parts.next().unwrap_or_default());
+    for part in parts {
+        let end = part.find(|char: char| char.is_ascii_alphabetic()).map_or(part.len(), |end| end + 1);
+        plain.push_str(&part[end..]);
+    }
+    plain
+}
+
+fn on_terminal(task: &Task, terminal: Terminal<'_>, arguments: &[&str]) -> (Option<i32>, String) {
+    let work = task.work().display().to_string();
+    let (code, shown) = terminal.run(&task.fixture, &[arguments, &["--workspace", &work]].concat());
+    (code, plain(&shown))
+}
+
+#[test]
+fn steps_and_tool_calls_are_shown_and_the_text_comes_last() {
+    let task = Task::new();
+    let (code, shown) = on_terminal(&task, Terminal::default(), &["run", "What is here?"]);
+    assert_eq!(code, Some(0), "{shown}");
+    for part in ["step 1", "bash", "ls -la", "lines", "step 3", "3 steps, 2 tool calls, "] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    let (before, text) = shown.split_once("This folder has 0 files").unwrap();
+    assert!(before.contains("3 steps"), "{shown}");
+    assert_eq!(text.lines().count(), 2, "nothing follows the text: {text}");
+    assert!(!before.contains("All of it is in the session"), "{before}");
+}
+
+#[test]
+fn where_standard_output_goes_elsewhere_the_text_goes_there_alone() {
+    let task = Task::new();
+    let stdout = Some(File::create(task.fixture.path("out")).unwrap());
+    let (code, shown) =
+        on_terminal(&task, Terminal { stdout, ..Terminal::default() }, &["run", "--color", "always", "hi"]);
+    assert_eq!(code, Some(0), "{shown}");
+    let out = fs::read_to_string(task.fixture.path("out")).unwrap();
+    assert!(out.starts_with("This folder has 0 files") && !out.contains('\x1b'), "{out}");
+    assert!(shown.contains("step 1") && !shown.contains("This folder has 0 files"), "{shown}");
+}
+
+#[test]
+fn a_call_is_made_if_somebody_says_yes_and_not_if_no() {
+    for (typed, made) in [("y\n", true), ("n\n", false)] {
+        let task = Task::new();
+        script(&task, "touch made");
+        let file = task.fixture.path("script.json");
+        let terminal =
+            Terminal { typed, question: "touch made", snapshot: Some(&file), ..Terminal::default() };
+        let (code, shown) = on_terminal(&task, terminal, &["run", "--approve", "always", "go"]);
+        assert_eq!(code, Some(0), "{shown}");
+        assert_eq!(task.work().join("made").exists(), made, "{shown}");
+        assert!(shown.contains("All done."), "{shown}");
+    }
+}
+
+#[test]
+fn who_interrupts_a_task_is_told_how_to_go_on() {
+    let task = Task::new();
+    script(&task, "sleep 600");
+    let file = task.fixture.path("script.json");
+    let terminal =
+        Terminal { typed: "\x03", question: "bash: sleep", snapshot: Some(&file), ..Terminal::default() };
+    let (code, shown) = on_terminal(&task, terminal, &["run", "go"]);
+    assert_eq!(code, Some(130), "{shown}");
+    let id = &task.sessions()[0];
+    assert!(shown.contains(&format!("dsh run --resume {id}")), "{shown}");
+    assert_eq!(task.reason()["kind"], "aborted");
+}
