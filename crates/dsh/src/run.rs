@@ -65,6 +65,14 @@ enum Cut {
     Unread,
 }
 
+/// What became of standard output.
+enum Written {
+    All,
+    NotAll,
+    /// Somebody did not want to wait for it.
+    Unawaited(Ending),
+}
+
 pub(crate) fn run(args: &RunArgs, color: ColorChoice) -> Result<Exit, Failure> {
     let task = task::of(&args.task)?;
     let hooks = args.hooks.as_deref().map(hooks::Hooks::read).transpose()?;
@@ -119,9 +127,13 @@ async fn done(task: &str, setting: Setting<'_>, color: ColorChoice) -> Result<Ex
     };
     telling.end(&outcome, exit, cut.is_none(), &agent);
     // Who has asked for the end waits no longer than the signals let them.
-    let is_told = matches!(cut, Some(Cut::Signal(_)));
-    let ending = telling.written((!is_told).then_some(&shutdown)).await;
-    Ok(ending.map_or(exit, Ending::exit))
+    let (is_told, is_unread) = (matches!(cut, Some(Cut::Signal(_))), matches!(cut, Some(Cut::Unread)));
+    Ok(match telling.written((!is_told).then_some(&shutdown), is_unread).await {
+        _ if is_told => exit,
+        Written::All => exit,
+        Written::NotAll => Exit::Failed,
+        Written::Unawaited(ending) => ending.exit(),
+    })
 }
 
 /// Has the agent work until it is done, or somebody wants it to end.
@@ -207,8 +219,9 @@ impl Telling {
         }
     }
 
-    /// Waits until all is written, or somebody does not want to wait.
-    async fn written(&self, shutdown: Option<&Shutdown>) -> Option<Ending> {
+    /// Waits until all is written, or somebody does not want to wait. Who reads no more is told nothing, unless the task was
+    /// cancelled for it.
+    async fn written(&self, shutdown: Option<&Shutdown>, is_cut: bool) -> Written {
         let asked = async {
             match shutdown {
                 Some(shutdown) => shutdown.asked().await,
@@ -218,18 +231,17 @@ impl Telling {
         tokio::select! {
             biased;
             () = self.out.end() => {}
-            ending = asked => return Some(ending),
+            ending = asked => return Written::Unawaited(ending),
         }
-        if let Some(error) = self.out.failure() {
-            let unread = error.kind() == io::ErrorKind::BrokenPipe;
-            let text = if unread {
-                "nobody reads the output any more".to_owned()
-            } else {
-                format!("{UNWRITTEN}: {error}")
-            };
-            aside(text);
+        let Some(error) = self.out.failure() else { return Written::All };
+        match (error.kind(), is_cut) {
+            (io::ErrorKind::BrokenPipe, false) => {}
+            (io::ErrorKind::BrokenPipe, true) => {
+                aside("nobody reads the output any more: the task was cancelled")
+            }
+            _ => aside(format_args!("{UNWRITTEN}: {error}")),
         }
-        None
+        Written::NotAll
     }
 }
 

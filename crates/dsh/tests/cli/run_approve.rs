@@ -47,10 +47,10 @@ fn the_hooks_of_codex_are_those_in_its_folder() {
 #[test]
 fn without_a_terminal_a_call_that_needs_approval_is_refused() {
     for (approve, hooks, told) in [
-        (None, true, "no approval channel is available"),
-        (Some("ask"), true, "no approval channel is available"),
+        (None, true, "nobody is there to give it"),
+        (Some("ask"), true, "nobody is there to give it"),
         (Some("never"), true, "the user rejected tool \"bash\""),
-        (Some("always"), false, "no approval channel is available"),
+        (Some("always"), false, "nobody is there to give it"),
     ] {
         let task = Task::answered(json!([bash("touch made"), done()]));
         let file = asking(&task);

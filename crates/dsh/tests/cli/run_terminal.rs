@@ -68,8 +68,7 @@ fn a_call_is_made_if_somebody_says_yes_and_not_if_no() {
         let task = Task::new();
         script(&task, "touch made");
         let file = task.fixture.path("script.json");
-        let terminal =
-            Terminal { typed, question: "touch made", snapshot: Some(&file), ..Terminal::default() };
+        let terminal = Terminal { typed, question: "[y/n] ", snapshot: Some(&file), ..Terminal::default() };
         let (code, shown) = on_terminal(&task, terminal, &["run", "--approve", "always", "go"]);
         assert_eq!(code, Some(0), "{shown}");
         assert_eq!(task.work().join("made").exists(), made, "{shown}");
