@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, Result, bail, ensure};
+use tempfile::TempDir;
 
 use crate::markdown::{self, Place};
 use crate::process;
@@ -39,7 +40,9 @@ pub fn commands(workspace: &Workspace) -> Result<Vec<String>> {
 /// When the commands are not as [`commands`] wants them, or the first one fails or prints nothing.
 pub fn check(workspace: &Workspace) -> Result<String> {
     let commands = commands(workspace)?;
-    let output = command(workspace.root(), &commands[0])?.output().context("cannot start cargo")?;
+    let home = home()?;
+    let output =
+        command(workspace.root(), home.path(), &commands[0])?.output().context("cannot start cargo")?;
     if !output.status.success() {
         let complaint = String::from_utf8_lossy(&output.stderr);
         bail!("README.md's `{}` ended with {}:\n{}", commands[0], output.status, complaint.trim_end());
@@ -54,13 +57,13 @@ pub fn check(workspace: &Workspace) -> Result<String> {
 /// When cloning fails or a command does; its output has been shown by then.
 pub fn rehearse(workspace: &Workspace) -> Result<String> {
     let commands = commands(workspace)?;
-    let folder = tempfile::tempdir().context("cannot create a temporary folder")?;
+    let folder = home()?;
     let clone = folder.path().join("clone");
     clone_with_changes(workspace.root(), &clone)?;
     for line in &commands {
         println!("$ {line}");
-        let status =
-            command(&clone, line)?.env_remove("CARGO_TARGET_DIR").status().context("cannot start cargo")?;
+        let mut command = command(&clone, folder.path(), line)?;
+        let status = command.env_remove("CARGO_TARGET_DIR").status().context("cannot start cargo")?;
         ensure!(status.success(), "README.md's `{line}` ended with {status} in a fresh clone");
     }
     Ok(format!("readme: {} commands work in a fresh clone", commands.len()))
@@ -87,11 +90,17 @@ fn parse(text: &str) -> Vec<String> {
     commands
 }
 
-fn command(folder: &Path, line: &str) -> Result<Command> {
+/// A command as a newcomer runs it: without a key, so nobody is asked for what costs money, and with a home of its own.
+fn command(folder: &Path, home: &Path, line: &str) -> Result<Command> {
     let words = words(line)?;
     let mut command = process::cargo(folder);
     command.args(&words[1..]).stdin(Stdio::null());
+    command.env_remove("DEEPSEEK_API_KEY").env_remove("DSH_SNAPSHOT_FILE").env("DSH_HOME", home);
     Ok(command)
+}
+
+fn home() -> Result<TempDir> {
+    tempfile::tempdir().context("cannot create a temporary folder")
 }
 
 /// Splits a plain command as a shell would; anything that needs a shell is refused.

@@ -67,6 +67,9 @@ impl Host {
         mount(&app, dsh_session_jsonl::plugin(), sessions).await?;
         mount(&app, dsh_session_title::plugin(), TITLES).await?;
         mount(&app, dsh_agent::plugin(), ()).await?;
+        let default =
+            dsh_default_model::Config { provider: model.provider.clone(), model: model.name.clone() };
+        mount(&app, dsh_default_model::plugin(), default).await?;
         mount(&app, dsh_llm::plugin(), ()).await?;
         match model.is_scripted() {
             true => mount(&app, dsh_llm_replay::plugin(), dsh_llm_replay::Config::default()).await?,
@@ -82,6 +85,9 @@ impl Host {
         mount(&app, dsh_repeat_policy::plugin(), dsh_repeat_policy::Config::default()).await?;
         Workbench::new(&beginning.workspace).mount(&app).await?;
         approvals(&app, args.approve, progress).await?;
+        if let Some(max_steps) = args.max_steps {
+            mount(&app, dsh_step_limit_policy::plugin(), dsh_step_limit_policy::Config { max_steps }).await?;
+        }
         if let Some(hooks) = hooks {
             hooks.mount(&app).await?;
         }

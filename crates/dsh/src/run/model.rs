@@ -93,6 +93,8 @@ mod tests {
     // spec: profile-cli/P51
     #[test]
     fn with_a_key_the_model_is_the_references_default_and_without_one_a_script() {
+        let default = dsh_default_model::Config::default();
+        assert_eq!((default.provider.as_str(), default.model.as_str()), (DEEPSEEK, DEFAULT));
         assert_eq!(chosen(None, None, true), model(DEEPSEEK, DEFAULT));
         assert_eq!(chosen(None, None, false), model(SCRIPTED, SCRIPTED));
         assert!(Model::of(None, None, false).unwrap().note.unwrap().contains("DEEPSEEK_API_KEY"));

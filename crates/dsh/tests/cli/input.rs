@@ -113,9 +113,12 @@ fn a_last_line_that_was_cut_is_left_out_with_a_warning() {
 #[test]
 fn a_wrong_command_line() {
     let fixture = Fixture::with(&Log::new());
-    for arguments in
-        [&["replay"][..], &["replay", "--what", "x"], &["replay", "--unload-after", "1", "x"], &["nothing"]]
-    {
+    for arguments in [
+        &["replay"][..],
+        &["replay", "--what", "x"],
+        &["replay", "--unload-after", "1", "x"],
+        &["replya", "x"],
+    ] {
         assert_eq!(fixture.run(arguments).code, Some(2), "{arguments:?}");
     }
 }

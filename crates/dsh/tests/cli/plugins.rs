@@ -18,7 +18,9 @@ fn every_plugin_that_is_compiled_in_is_listed() {
         names,
         [
             "agent",
+            "agent-default-model",
             "agent-loop",
+            "agent-loop-invariants",
             "agent-tool-presentation",
             "approval",
             "approval-channel",
@@ -49,6 +51,7 @@ fn every_plugin_that_is_compiled_in_is_listed() {
             "session-projection",
             "session-title",
             "shell-env",
+            "step-limit-policy",
             "subprocess-local",
             "system-prompt",
             "system-prompt-invariants",
@@ -73,6 +76,7 @@ fn a_plugin_tells_what_it_needs_provides_and_takes() {
         let (needs_told, provides_told) = (needs.to_string(), provides.to_string());
         let told = || (&*needs_told, &*provides_told);
         match plugin["name"].as_str().unwrap() {
+            "agent-default-model" => assert_eq!(told(), ("[]", r#"["agentDefaultModel"]"#)),
             "agent" => assert_eq!(told(), ("[]", r#"["agents"]"#)),
             "agent-loop" => {
                 let needed: Vec<&str> =
@@ -98,6 +102,8 @@ fn a_plugin_tells_what_it_needs_provides_and_takes() {
                 assert_eq!(told(), (needs, r#"["tokenMeter"]"#));
             }
             "approval-terminal"
+            | "agent-loop-invariants"
+            | "step-limit-policy"
             | "enrichment-policy"
             | "llm-invariants"
             | "llm-retry"
@@ -175,7 +181,7 @@ fn the_list_follows_the_width_of_the_terminal() {
         for line in plain.lines() {
             assert!(line.width() <= usize::from(columns), "{columns}: {line}");
         }
-        assert_eq!(plain.contains("CONFIG"), columns >= 90, "{plain}");
+        assert_eq!(plain.contains("CONFIG"), columns >= 120, "{plain}");
         assert!(plain.contains("tool-bash"), "{plain}");
     }
 }

@@ -157,7 +157,16 @@ fn a_task_works_in_the_folder_that_is_named() {
     assert_eq!(task.result(), format!("{}\n", task.work().join("sub").display()));
 }
 
-// spec: timeout-jobs-hooks/J1
+#[test]
+fn a_run_has_no_more_steps_than_it_may() {
+    let task = Task::answered(json!([bash("true")]));
+    let ran = task.run(&["run", "--max-steps", "2", "go"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(1), "I run it\n"));
+    assert!(ran.stderr.contains("step-limit-policy") && ran.stderr.contains('2'), "{}", ran.stderr);
+    assert_eq!(task.server.as_ref().unwrap().requests().len(), 2);
+    assert_eq!(task.reason(), json!({ "kind": "blocked" }));
+}
+
 #[test]
 fn a_job_does_not_outlive_the_task() {
     let started = json!({ "text": "", "calls": [{ "name": "bash", "arguments": {
