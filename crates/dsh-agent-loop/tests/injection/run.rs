@@ -163,7 +163,8 @@ impl World {
         }
         self.agent.followup(said("are you there?")).unwrap();
         self.agent.when_idle().await;
-        let request = self.model.requests().pop().unwrap();
+        let asked = self.model.requests().pop();
+        let request = asked.unwrap_or_else(|| panic!("{what}: nothing was asked: {:?}", kinds(&self.agent)));
         valid(&request, what);
         let last = session.messages().last().unwrap().text();
         assert!(["fine", "done"].contains(&last.as_str()), "{what}: {last}");

@@ -92,6 +92,8 @@ impl Host {
             hooks.mount(&app).await?;
         }
         mount(&app, dsh_agent_loop::plugin(), dsh_agent_loop::Config::default()).await?;
+        // What plugins mount themselves is on board before the first request says what there is.
+        app.quiet().await;
         let agents = app.get(AGENTS).context("no plugin provides the agents")?;
         let sessions = app.get(SESSIONS).context("no plugin provides the sessions")?;
         Ok(Self { app, agents, sessions })
