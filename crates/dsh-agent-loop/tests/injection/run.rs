@@ -383,6 +383,14 @@ pub(crate) fn interrupted(acts: &[(Point, Act)]) {
             }
             world.act(act);
         }
+        // What was asked to end ends; whoever asked did not wait for it.
+        for (_, act) in acts {
+            match act {
+                Act::Dispose => drop(world.agent.dispose().await),
+                Act::Unload => drop(world.agent_loop.dispose().await),
+                _ => {}
+            }
+        }
         world.check(&what).await;
         world.app.shutdown().await;
     });
