@@ -5,6 +5,7 @@ mod answers;
 mod batches;
 mod configured;
 mod fixture;
+mod hooks;
 mod maintenance;
 mod making;
 mod many;
