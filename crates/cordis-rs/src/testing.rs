@@ -29,6 +29,59 @@ use crate::{
 };
 use std::{fmt, ops::Deref};
 
+/// What the checker of some rules has told a test. Dropped, it fails the test if a rule was broken meanwhile.
+///
+/// ```
+/// use cordis::testing::Watched;
+///
+/// let watched = Watched::new("calls broke rules");
+/// let tell = watched.teller();
+/// tell(&"called twice".to_owned());
+/// assert_eq!(watched.take(), ["called twice"]); // expected, so the test goes on
+/// ```
+#[must_use = "keep it until the test ends"]
+pub struct Watched<V: fmt::Debug> {
+    what: &'static str,
+    violations: Arc<Mutex<Vec<V>>>,
+}
+
+impl<V: fmt::Debug> Watched<V> {
+    /// Of a checker that has told nothing yet; `what` begins the message of the test that fails.
+    pub fn new(what: &'static str) -> Self {
+        Watched { what, violations: Arc::default() }
+    }
+
+    /// What the checker tells by.
+    pub fn teller(&self) -> impl Fn(&V) + Send + Sync + use<V>
+    where
+        V: Clone + Send + 'static,
+    {
+        let violations = self.violations.clone();
+        move |violation| violations.lock().push(violation.clone())
+    }
+
+    /// The violations since the last call, which a test expected.
+    pub fn take(&self) -> Vec<V> {
+        std::mem::take(&mut *self.violations.lock())
+    }
+}
+
+impl<V: fmt::Debug> Drop for Watched<V> {
+    fn drop(&mut self) {
+        let violations = self.take();
+        // Of two panics at once nobody would read either.
+        if !std::thread::panicking() {
+            assert!(violations.is_empty(), "{}: {violations:#?}", self.what);
+        }
+    }
+}
+
+impl<V: fmt::Debug> fmt::Debug for Watched<V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Watched").field("violations", &*self.violations.lock()).finish()
+    }
+}
+
 /// An app that remembers failures, for tests. It derefs to [`App`].
 pub struct TestApp {
     app: App,

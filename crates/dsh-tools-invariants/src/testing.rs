@@ -1,19 +1,14 @@
 //! A watch for the tests of other crates (feature `testing`).
 
-use std::fmt;
 use std::sync::Arc;
 
 use cordis::{Context, define};
-use parking_lot::Mutex;
 
 use crate::rule::Violation;
 use crate::watch::Tell;
 
 /// The watch of one app. Dropped, it fails its test if a rule was broken meanwhile.
-#[must_use = "keep it until the test ends"]
-pub struct Watched {
-    violations: Arc<Mutex<Vec<Violation>>>,
-}
+pub type Watched = cordis::testing::Watched<Violation>;
 
 /// Mounts the plugin and has the test fail, at its end, if a call or a log broke a rule.
 ///
@@ -30,37 +25,13 @@ pub struct Watched {
 /// The plugin does not load: a log breaks a rule already, or the context is inactive.
 #[allow(clippy::expect_used, reason = "for tests, which have nobody to hand an error to")]
 pub async fn watch(ctx: &Context) -> Watched {
-    let violations: Arc<Mutex<Vec<Violation>>> = Arc::default();
-    let seen = Arc::clone(&violations);
-    let tell: Tell = Arc::new(move |violation: &Violation| seen.lock().push(violation.clone()));
+    let watched = Watched::new("calls or logs broke rules");
+    let tell: Tell = Arc::new(watched.teller());
     let plugin = define("tools-invariants")
         .run(async |ctx: &Context, (): (), Telling(tell): &Telling| crate::start(ctx, Arc::clone(tell)));
     let fiber = ctx.plugin(plugin, Telling(tell)).expect("the context of a test is active");
     fiber.ready().await.expect("the checker of tool calls does not load");
-    Watched { violations }
+    watched
 }
 
 struct Telling(Tell);
-
-impl Watched {
-    /// The violations since the last call, which a test expected.
-    pub fn take(&self) -> Vec<Violation> {
-        std::mem::take(&mut *self.violations.lock())
-    }
-}
-
-impl Drop for Watched {
-    fn drop(&mut self) {
-        let violations = self.take();
-        // Of two panics at once nobody would read either.
-        if !std::thread::panicking() {
-            assert!(violations.is_empty(), "calls or logs broke rules: {violations:#?}");
-        }
-    }
-}
-
-impl fmt::Debug for Watched {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Watched").field("violations", &*self.violations.lock()).finish()
-    }
-}
