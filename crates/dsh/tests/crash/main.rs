@@ -1,7 +1,7 @@
-//! Runs of `dsh` that are killed at any moment, and resumed: what was acknowledged is there, the next request is one that a provider
-//! takes, the log is in order, and no command runs on.
+//! Runs of `dsh` that are killed or interrupted at any moment, and resumed: what was acknowledged is there, the next request is one
+//! that a provider takes, the log is in order, and no command runs on.
 //!
-//! The short form runs with the other tests; `cargo test -p dsh --test crash -- --ignored` kills 200 runs.
+//! The short form runs with the other tests; `cargo test -p dsh --test crash -- --ignored` ends 200 runs in each way.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test ends by panicking")]
 
 use std::path::Path;
@@ -9,6 +9,8 @@ use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use dsh_testkit::{MockServer, Script};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -34,10 +36,10 @@ struct World {
 }
 
 impl World {
-    fn new(number: u32) -> Self {
+    fn new(number: u32, signal: Signal) -> Self {
         let server = MockServer::start(Script::parse(SCRIPT).unwrap()).unwrap();
         let (home, workspace) = (TempDir::new().unwrap(), TempDir::new().unwrap());
-        let mark = format!("DSH_CRASH_TEST={}-{number}", std::process::id());
+        let mark = format!("DSH_CRASH_TEST={}-{signal}-{number}", std::process::id());
         Self { server, home, workspace, mark }
     }
 
@@ -81,14 +83,20 @@ impl World {
     }
 }
 
-/// Kills a run after a while, resumes it, and looks at everything. Whether there was something to resume.
-fn killed_after(number: u32, delay: Duration) -> bool {
-    let world = World::new(number);
-    let what = format!("run {number}, killed after {delay:?}");
+/// Ends a run by a signal after a while, resumes it, and looks at everything. Whether there was something to resume.
+fn ended_after(number: u32, delay: Duration, signal: Signal) -> bool {
+    let world = World::new(number, signal);
+    let what = format!("run {number}, {signal} after {delay:?}");
     let mut run = world.dsh(&["run", "do it"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     std::thread::sleep(delay);
-    run.kill().unwrap();
-    run.wait().unwrap();
+    kill(Pid::from_raw(run.id().try_into().unwrap()), signal).unwrap();
+    let code = run.wait().unwrap().code();
+    if signal == Signal::SIGINT {
+        // It was done, or it ends in order; or it was not even listening yet.
+        assert!(matches!(code, Some(0 | 130) | None), "{what}: {code:?}");
+        let open = world.said(&["session", "check"]);
+        assert!(open.status.success(), "{what}: {}", String::from_utf8_lossy(&open.stdout));
+    }
     let begun = Instant::now();
     while !world.survivors().is_empty() {
         assert!(begun.elapsed() < Duration::from_secs(10), "{what}: {:?} run on", world.survivors());
@@ -153,14 +161,23 @@ fn moments(count: u32) -> impl Iterator<Item = (u32, Duration)> {
 // spec: cases/G3, cases/S5, design/P8, agent-loop/S27
 #[test]
 fn a_run_that_is_killed_is_resumed() {
-    let resumed = moments(8).filter(|(number, delay)| killed_after(*number, *delay)).count();
+    let resumed = moments(8).filter(|(number, delay)| ended_after(*number, *delay, Signal::SIGKILL)).count();
+    assert!(resumed >= 3, "only {resumed} runs had begun");
+}
+
+// spec: agent-loop/S74, agent-loop/S82, design/P1
+#[test]
+fn a_run_that_is_interrupted_is_closed_and_resumed() {
+    let resumed = moments(8).filter(|(number, delay)| ended_after(*number, *delay, Signal::SIGINT)).count();
     assert!(resumed >= 3, "only {resumed} runs had begun");
 }
 
 #[test]
-#[ignore = "200 runs that are killed: some minutes"]
-fn two_hundred_runs_that_are_killed_are_resumed() {
-    let resumed = moments(200).filter(|(number, delay)| killed_after(*number, *delay)).count();
-    println!("200 runs were killed, {resumed} of them after their session was there");
-    assert!(resumed >= 100, "only {resumed} runs had begun");
+#[ignore = "400 runs that are ended: some minutes"]
+fn two_hundred_runs_that_are_ended_in_each_way_are_resumed() {
+    for signal in [Signal::SIGKILL, Signal::SIGINT] {
+        let resumed = moments(200).filter(|(number, delay)| ended_after(*number, *delay, signal)).count();
+        println!("200 runs were ended by {signal}, {resumed} of them after their session was there");
+        assert!(resumed >= 100, "only {resumed} runs had begun");
+    }
 }
