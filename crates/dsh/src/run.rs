@@ -125,10 +125,13 @@ async fn done(task: &str, setting: Setting<'_>, color: ColorChoice) -> Result<Ex
         Some(Cut::Unread) => Exit::Failed,
         None => outcome.exit(),
     };
-    telling.end(&outcome, exit, cut.is_none(), &agent);
+    telling.result(&outcome, exit, &agent);
     // Who has asked for the end waits no longer than the signals let them.
     let (is_told, is_unread) = (matches!(cut, Some(Cut::Signal(_))), matches!(cut, Some(Cut::Unread)));
-    Ok(match telling.written((!is_told).then_some(&shutdown), is_unread).await {
+    let written = telling.written((!is_told).then_some(&shutdown), is_unread).await;
+    // Behind the text, as the reference does it.
+    telling.end(&outcome, exit, cut.is_none(), &agent);
+    Ok(match written {
         _ if is_told => exit,
         Written::All => exit,
         Written::NotAll => Exit::Failed,
@@ -203,10 +206,13 @@ impl Telling {
         }
     }
 
-    fn end(&self, outcome: &Outcome, exit: Exit, is_whole: bool, agent: &AgentHandle) {
+    fn result(&self, outcome: &Outcome, exit: Exit, agent: &AgentHandle) {
         if let Some(lines) = &self.lines {
             lines.end(outcome, exit, agent, self.start.elapsed());
         }
+    }
+
+    fn end(&self, outcome: &Outcome, exit: Exit, is_whole: bool, agent: &AgentHandle) {
         if let Some(text) = outcome.failure().filter(|_| is_whole) {
             aside(visible(&text));
         }

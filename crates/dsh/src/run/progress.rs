@@ -223,6 +223,14 @@ fn shown(took: Duration) -> String {
     }
 }
 
+/// A run that could not be begun leaves no line that lives.
+impl Drop for Progress {
+    fn drop(&mut self) {
+        set_live(None);
+        self.bar.finish_and_clear();
+    }
+}
+
 impl Drop for Hidden<'_> {
     fn drop(&mut self) {
         let Progress { bar, .. } = self.0;

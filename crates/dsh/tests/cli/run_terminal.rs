@@ -47,7 +47,6 @@ fn steps_and_tool_calls_are_shown_and_the_text_comes_last() {
     let (before, text) = shown.split_once("This folder has 0 files").unwrap();
     assert!(before.contains("3 steps"), "{shown}");
     assert_eq!(text.lines().count(), 2, "nothing follows the text: {text}");
-    assert!(!before.contains("All of it is in the session"), "{before}");
 }
 
 #[test]
@@ -88,4 +87,28 @@ fn who_interrupts_a_task_is_told_how_to_go_on() {
     let id = &task.sessions()[0];
     assert!(shown.contains(&format!("dsh run --resume {id}")), "{shown}");
     assert_eq!(task.reason()["kind"], "aborted");
+}
+
+#[test]
+fn ctrl_c_at_a_question_ends_the_task() {
+    let task = Task::new();
+    script(&task, "touch made");
+    let file = task.fixture.path("script.json");
+    let terminal =
+        Terminal { typed: "\x03", question: "[y/n] ", snapshot: Some(&file), ..Terminal::default() };
+    let start = std::time::Instant::now();
+    let (code, shown) = on_terminal(&task, terminal, &["run", "--approve", "always", "go"]);
+    assert_eq!(code, Some(130), "{shown}");
+    assert!(start.elapsed() < std::time::Duration::from_secs(60));
+    assert!(!task.work().join("made").exists());
+    assert_eq!(task.reason()["kind"], "aborted");
+}
+
+#[test]
+fn a_task_that_fails_is_told_below_its_text() {
+    let task = Task::new();
+    let (code, shown) = on_terminal(&task, Terminal::default(), &["run", "--model", "deepseek-v4-pro", "go"]);
+    assert_eq!(code, Some(1), "{shown}");
+    let (_, told) = shown.split_once("dsh: MISSING_CREDENTIAL: ").unwrap();
+    assert!(told.contains("the session is kept; to go on: dsh run --resume session-"), "{told}");
 }
