@@ -129,9 +129,11 @@ A log is a stranger's commands. They are listed first and run after a yes. They 
 removed at the end, never in the folder that the log names; but they run with your rights and are not confined, so
 read the list. Ctrl-C ends the running command and the replay; a second one does not wait for them.";
 
+const USAGE: &str = "dsh [OPTIONS] TASK...\n       dsh [OPTIONS] <COMMAND>";
+
 /// Has an agent do a task: dsh "task". Everything else is a command.
 #[derive(Debug, Parser)]
-#[command(name = "dsh", version, after_help = format!("{EXAMPLES}\n\n{EXIT_CODES}\n{INTERRUPTED}"))]
+#[command(name = "dsh", version, override_usage = USAGE, after_help = format!("{EXAMPLES}\n\n{EXIT_CODES}\n{INTERRUPTED}"))]
 pub(crate) struct Cli {
     /// When to use colours. By itself: on a terminal, unless the variable `NO_COLOR` is set.
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]

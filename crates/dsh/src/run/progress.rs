@@ -1,6 +1,8 @@
 //! What goes on, on a terminal: a line for each step and each tool call, and one below them that lives.
 
 use std::collections::HashMap;
+use std::fmt::Display;
+use std::io::{self, Write as _};
 use std::time::{Duration, Instant};
 
 use dsh_llm::{ContentBlock, StreamChunk};
@@ -33,6 +35,8 @@ const MIN_SUBJECT: usize = 12;
 /// Tells what goes on, on standard error, which is a terminal.
 pub(super) struct Progress {
     bar: ProgressBar,
+    /// Whether the terminal cannot take a line back, so that none lives.
+    is_simple: bool,
     paint: Paint,
     state: Mutex<State>,
 }
@@ -55,14 +59,17 @@ pub(super) struct Hidden<'p>(&'p Progress);
 
 impl Progress {
     pub(super) fn new(paint: Paint) -> Self {
-        let bar = ProgressBar::new_spinner();
+        let is_simple = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
+        let bar = if is_simple { ProgressBar::hidden() } else { ProgressBar::new_spinner() };
         if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg} {elapsed}") {
             bar.set_style(style);
         }
-        bar.enable_steady_tick(TICK);
+        if !is_simple {
+            bar.enable_steady_tick(TICK);
+            set_live(Some(bar.clone()));
+        }
         bar.set_message("starting");
-        set_live(Some(bar.clone()));
-        Self { bar, paint, state: Mutex::default() }
+        Self { bar, is_simple, paint, state: Mutex::default() }
     }
 
     /// Takes the live line away until the result is dropped.
@@ -87,7 +94,7 @@ impl Progress {
 
     /// What was cancelled does not end at once.
     pub(super) fn stopping(&self) {
-        self.bar.println(format!("{STOPPING} (Ctrl-C again: do not wait for it)"));
+        self.line(format_args!("{STOPPING} (Ctrl-C again: do not wait for it)"));
     }
 
     /// The last line, and no live one any more.
@@ -102,8 +109,17 @@ impl Progress {
         };
         let steps = counted(outcome.steps, "step");
         let line = format!("{steps}, {}, {tokens}{}", counted(outcome.tool_calls, "tool call"), shown(took));
-        self.bar.println(self.paint.with(Colour::Dim, line).to_string());
+        self.line(self.paint.with(Colour::Dim, line));
         self.bar.finish_and_clear();
+    }
+
+    fn line(&self, line: impl Display) {
+        if self.is_simple {
+            // Who does not see it misses no output.
+            let _ = writeln!(io::stderr(), "{line}");
+        } else {
+            self.bar.println(line.to_string());
+        }
     }
 
     fn step_begins(&self, event: &Event) {
@@ -137,7 +153,7 @@ impl Progress {
             message.content.iter().filter(|block| matches!(block, ContentBlock::ToolCall { .. })).count();
         // The text of the last answer is the output.
         let text = message.text();
-        let said = match text.trim() {
+        let said = match text.trim().lines().next().unwrap_or_default() {
             said if calls > 0 && !said.is_empty() => format!("{}  ", shortened(said, self.room())),
             _ => String::new(),
         };
@@ -146,7 +162,7 @@ impl Progress {
             self.paint.with(Colour::Bold, format_args!("step {step}")),
             self.paint.with(Colour::Dim, shown(start.elapsed()))
         );
-        self.bar.println(line);
+        self.line(line);
     }
 
     fn call(&self, event: &Event) {
@@ -178,10 +194,10 @@ impl Progress {
                 self.paint.with(colour, verdict),
                 self.paint.with(Colour::Dim, shown(call.start.elapsed()))
             );
-            self.bar.println(line);
+            self.line(line);
             if is_error == &Some(true) {
                 let why = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-                self.bar.println(format!("      {}", shortened(why, self.room() + NAME)));
+                self.line(format_args!("      {}", shortened(why, self.room() + NAME)));
             }
         }
     }
@@ -196,7 +212,7 @@ impl Progress {
             retry.failure.code,
             retry.failure.message
         );
-        self.bar.println(self.paint.with(Colour::Yellow, shortened(&line, self.room() + AROUND)).to_string());
+        self.line(self.paint.with(Colour::Yellow, shortened(&line, self.room() + AROUND)));
     }
 
     /// How wide a subject may be.
@@ -233,8 +249,10 @@ impl Drop for Progress {
 
 impl Drop for Hidden<'_> {
     fn drop(&mut self) {
-        let Progress { bar, .. } = self.0;
-        bar.set_draw_target(indicatif::ProgressDrawTarget::stderr());
-        bar.enable_steady_tick(TICK);
+        let Progress { bar, is_simple, .. } = self.0;
+        if !is_simple {
+            bar.set_draw_target(indicatif::ProgressDrawTarget::stderr());
+            bar.enable_steady_tick(TICK);
+        }
     }
 }

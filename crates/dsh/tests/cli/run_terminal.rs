@@ -112,3 +112,14 @@ fn a_task_that_fails_is_told_below_its_text() {
     let (_, told) = shown.split_once("dsh: MISSING_CREDENTIAL: ").unwrap();
     assert!(told.contains("the session is kept; to go on: dsh run --resume session-"), "{told}");
 }
+
+#[test]
+fn a_terminal_that_takes_no_line_back_gets_whole_lines_only() {
+    let task = Task::new();
+    let terminal = Terminal { term: "dumb", ..Terminal::default() };
+    let work = task.work().display().to_string();
+    let (code, shown) = terminal.run(&task.fixture, &["run", "hi", "--workspace", &work]);
+    assert_eq!(code, Some(0), "{shown}");
+    assert!(!shown.contains('\x1b') && shown.contains("step 1  "), "{shown}");
+    assert!(shown.lines().all(|line| !line.contains("waiting for the model")), "{shown}");
+}

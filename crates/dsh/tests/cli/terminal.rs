@@ -27,13 +27,23 @@ pub(crate) struct Terminal<'a> {
     /// Where standard output goes, if not to the terminal.
     pub(crate) stdout: Option<File>,
     pub(crate) no_color: Option<&'a str>,
+    /// What the terminal says it is.
+    pub(crate) term: &'a str,
     /// What a model says that is asked without a key, if not what is built in.
     pub(crate) snapshot: Option<&'a Path>,
 }
 
 impl Default for Terminal<'_> {
     fn default() -> Self {
-        Self { columns: 100, typed: "", question: QUESTION, stdout: None, no_color: None, snapshot: None }
+        Self {
+            columns: 100,
+            typed: "",
+            question: QUESTION,
+            stdout: None,
+            no_color: None,
+            term: "xterm",
+            snapshot: None,
+        }
     }
 }
 
@@ -46,7 +56,7 @@ impl Terminal<'_> {
         // Makes the terminal the one that `/dev/tty` means, and where Ctrl-C comes from.
         let mut command = Command::new("setsid");
         command.arg("-c").arg(env!("CARGO_BIN_EXE_dsh")).args(arguments);
-        command.env("TMPDIR", fixture.path("tmp")).env("TERM", "xterm").env_remove("NO_COLOR");
+        command.env("TMPDIR", fixture.path("tmp")).env("TERM", self.term).env_remove("NO_COLOR");
         crate::fixture::at_home(&mut command, fixture);
         command.envs(self.snapshot.map(|file| ("DSH_SNAPSHOT_FILE", file)));
         if let Some(value) = self.no_color {
