@@ -155,6 +155,11 @@ impl Agent {
         self.0.driver.end(self).await;
     }
 
+    /// As [`end`](Self::end), without waiting.
+    pub(crate) fn ends(&self) {
+        drop(self.0.driver.end(self));
+    }
+
     /// Waits until it does nothing, whatever begins meanwhile. It is idle already where it does nothing, and it never fails.
     pub async fn when_idle(&self) {
         self.0.driver.when_idle().await;

@@ -38,7 +38,7 @@ pub trait Driver: Send + Sync + 'static {
     /// What waits could not be cleared; what runs is cancelled all the same.
     fn cancel(&self, agent: &Agent, cause: CancelCause, waiting: Waiting) -> Result<(), InboxError>;
 
-    /// See [`Agent::end`].
+    /// See [`Agent::end`]. The end has begun when this returns; what it gives waits for it.
     fn end(&self, agent: &Agent) -> BoxFuture<'static, ()>;
 
     /// See [`Agent::when_idle`].

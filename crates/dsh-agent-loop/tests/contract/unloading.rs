@@ -134,3 +134,33 @@ async fn an_agent_that_others_speak_to_while_it_ends_begins_nothing_afterwards()
         fixture.app.shutdown().await;
     }
 }
+
+// spec: agent-loop/S28, agent-loop/S34, cases/L9
+#[tokio::test]
+async fn a_tool_that_ends_its_own_agent_or_the_one_above_it_does_not_wait_for_itself() {
+    for of_parent in [false, true] {
+        let fixture = Fixture::new([calls(&[("c1", "end", json!({}))]), Answer::text("never")]).await;
+        let root = std::sync::Arc::new(fixture.agent("root").await);
+        let request = CreateAgent::new("child").options(options());
+        let child = std::sync::Arc::new(fixture.agents().create(root.context(), request).await.unwrap());
+        let ended = if of_parent { root.clone() } else { child.clone() };
+        let body = move |_, _: dsh_tools::ToolRun| {
+            let ended = ended.clone();
+            async move {
+                assert!(ended.dispose().await.requested);
+                Ok(json!("ended"))
+            }
+        };
+        fixture.offer(&fixture.app, raw("end").run(body));
+        child.followup(said("go")).unwrap();
+        child.when_idle().await;
+        let disposed = if of_parent { root.dispose().await } else { child.dispose().await };
+        assert!(disposed.is_clean(), "{disposed:?}");
+        assert!(dsh_session::closers(&child.session().events()).is_empty());
+        if !of_parent {
+            let aborted = TurnEndReason::Aborted { reason: CancelCause::Disposed {} };
+            assert_eq!(endings(child.session()), [aborted]);
+        }
+        assert_eq!(fixture.agents().list().len(), usize::from(!of_parent));
+    }
+}

@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::entry::EnterError;
 use crate::agent::Agent;
 use crate::inbox::BadSplice;
+use crate::initiator;
 use crate::options::AgentOptions;
 
 /// What makes agents: a loop. See [`Agents::serve`](super::Agents::serve).
@@ -205,11 +206,21 @@ impl AgentHandle {
     }
 
     /// Ends the agent: what it does is cancelled and awaited, then everything that was registered on its context goes, then its
-    /// session leaves. Repeated and racing calls wait for the same end.
+    /// session leaves. Repeated and racing calls wait for the same end. From inside of what the agent does, or an agent below it, this
+    /// only requests, and says so ([`Disposed::requested`]): it would wait for itself.
     ///
     /// # Cancel safety
     /// Dropping the future stops only the waiting.
     pub async fn dispose(&self) -> Disposed {
+        let is_inside = |starter: Agent| starter.scope().chain().contains(self.agent.scope());
+        if initiator::current().is_some_and(is_inside) {
+            // It is told at once, so that what it does does not go on until the end begins.
+            self.agent.ends();
+            self.effect.cancel();
+            let mut disposed = Disposed::default();
+            disposed.requested = true;
+            return disposed;
+        }
         self.effect.dispose().await
     }
 }
