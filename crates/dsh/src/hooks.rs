@@ -5,11 +5,11 @@
 //! `stage` (where), `gate` (whether hooks really run), `firing` (that it happens) and `telling`.
 
 mod check;
-mod coverage;
+pub(crate) mod coverage;
 pub(crate) mod dialect;
 mod firing;
 mod gate;
-mod lint;
+pub(crate) mod lint;
 mod listing;
 mod occasion;
 mod program;

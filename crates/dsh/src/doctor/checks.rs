@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use super::Check;
+use crate::app::runtime;
 use crate::cli::DoctorArgs;
 use crate::exit::Failure;
 use crate::home::home;
@@ -15,6 +16,7 @@ use crate::run::hooks::Hooks;
 use crate::run::model::{DEEPSEEK, KEY, Model};
 use crate::session::place::Place;
 use crate::tools::call::workspace;
+use crate::tools::host::offered;
 
 const BASE_URL: &str = "DEEPSEEK_BASE_URL";
 const DEEPSEEKS_OWN: &str = "https://api.deepseek.com";
@@ -155,8 +157,16 @@ fn terminal() -> Check {
 fn hooks(file: &Path) -> Check {
     match Hooks::read(file) {
         Ok(hooks) => {
-            let found = format!("{} of {} in {}", hooks.count, hooks.dialect(), hooks.file.display());
-            Check::ok("hooks", found)
+            let found = format!("{} of {} in {}", hooks.count(), hooks.dialect(), hooks.file.display());
+            let tools = runtime().and_then(|runtime| runtime.block_on(offered()));
+            match tools.map(|tools| hooks.for_nothing(&tools)).unwrap_or_default().split_first() {
+                None => Check::ok("hooks", found),
+                Some((first, _)) => Check::missing(
+                    "hooks",
+                    format!("{found}; {first}"),
+                    format!("`dsh hooks check {}` says which run for which tool", file.display()),
+                ),
+            }
         }
         Err(failure) => {
             Check::fail("hooks", text(&failure), format!("`dsh hooks check {}` says more", file.display()))

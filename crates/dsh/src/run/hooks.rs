@@ -4,19 +4,21 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use cordis::Context;
-use dsh_hooks::Dialect;
 use dsh_hooks::bridge::{HookFile, read_file};
+use dsh_hooks::{Dialect, Handler};
 
 use crate::exit::Failure;
+use crate::hooks::coverage::for_nothing;
 use crate::hooks::dialect::Reading;
+use crate::hooks::lint::Severity;
 use crate::visible::visible;
 
 /// A settings file that was read, and whose hooks it holds.
 #[derive(Clone, Debug)]
 pub(crate) struct Hooks {
     pub(crate) file: PathBuf,
-    /// How many hooks would run.
-    pub(crate) count: usize,
+    /// Those that can run.
+    handlers: Vec<Handler>,
     reading: Reading,
 }
 
@@ -32,7 +34,24 @@ impl Hooks {
         });
         let parsed = parsed.map_err(Failure::bad_input)?;
         let file = std::path::absolute(file).with_context(|| format!("cannot find {shown}"))?;
-        Ok(Self { file, count: parsed.handlers.len(), reading })
+        Ok(Self { file, handlers: parsed.handlers, reading })
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.handlers.len()
+    }
+
+    /// What is said of patterns that match none of these tools, though they are meant to. What such a hook is to prevent
+    /// happens.
+    pub(crate) fn for_nothing(&self, tools: &[String]) -> Vec<String> {
+        let mut said: Vec<String> = Vec::new();
+        for hook in &self.handlers {
+            match for_nothing(self.dialect(), hook, tools) {
+                Some((Severity::Warning, text)) if !said.contains(&text) => said.push(text),
+                _ => {}
+            }
+        }
+        said
     }
 
     pub(crate) fn dialect(&self) -> Dialect {

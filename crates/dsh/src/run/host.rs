@@ -8,14 +8,17 @@ use cordis::{App, Disposed, Handle, Next};
 use dsh_agent::{AGENTS, AgentHandle, AgentOptions, Agents, CreateAgent, ResumeAgent};
 use dsh_approval::{ApprovalOutcome, ApprovalPolicy, ApprovalRequest, REQUEST};
 use dsh_session::{CreateSession, EVENT, Event, SESSIONS, SessionEvent, SessionStore};
+use dsh_tools::TOOLS;
 
 use super::approve;
+use super::aside::aside;
 use super::beginning::Beginning;
 use super::hooks::Hooks;
 use super::model::Model;
 use super::progress::Progress;
 use crate::app::mount;
 use crate::cli::{Approval, RunArgs};
+use crate::visible::visible;
 use crate::workbench::Workbench;
 
 /// Who agents are here.
@@ -94,6 +97,13 @@ impl Host {
         mount(&app, dsh_agent_loop::plugin(), dsh_agent_loop::Config::default()).await?;
         // What plugins mount themselves is on board before the first request says what there is.
         app.quiet().await;
+        if let Some(hooks) = hooks {
+            let tools = app.get(TOOLS).context("no plugin provides the tools")?;
+            let names: Vec<_> = tools.get()?.list(None).iter().map(|tool| tool.name().to_owned()).collect();
+            for text in hooks.for_nothing(&names) {
+                aside(format_args!("{}: {}", visible(&hooks.file.display().to_string()), visible(&text)));
+            }
+        }
         let agents = app.get(AGENTS).context("no plugin provides the agents")?;
         let sessions = app.get(SESSIONS).context("no plugin provides the sessions")?;
         Ok(Self { app, agents, sessions })

@@ -31,6 +31,23 @@ fn a_hook_that_says_no_is_obeyed() {
 }
 
 #[test]
+fn a_hook_that_would_never_run_for_its_tool_is_told_of() {
+    let task = Task::answered(json!([done()]));
+    let file = hook(&task, "exit 2");
+    let settings = fs::read_to_string(&file).unwrap().replace("\"bash\"", "\"Bash\"");
+    fs::write(&file, settings).unwrap();
+    let ran = task.run(&["run", "--hooks", &file, "go"]);
+    assert_eq!(ran.code, Some(0));
+    assert!(
+        ran.stderr.contains("`Bash` matches no tool here") && ran.stderr.contains("`bash`"),
+        "{}",
+        ran.stderr
+    );
+    let ran = task.run(&["doctor", "--hooks", &file]);
+    assert!(ran.stdout.contains("missing  hooks") && ran.stdout.contains("write `bash`"), "{}", ran.stdout);
+}
+
+#[test]
 fn the_hooks_of_codex_are_those_in_its_folder() {
     let task = Task::answered(json!([bash("true"), done()]));
     let file = hook(&task, "true");
