@@ -185,7 +185,10 @@ impl Progress {
                     let code = result.error.as_ref().map_or("failed", |error| error.code.as_str());
                     (Colour::Red, shortened(code, 2 * NAME))
                 }
-                _ => (Colour::Green, counted(text.lines().count(), "line")),
+                _ => match failure(&call.tool, &text) {
+                    Some(how) => (Colour::Yellow, how.to_owned()),
+                    None => (Colour::Green, counted(text.lines().count(), "line")),
+                },
             };
             let line = format!(
                 "  {}  {}  {}  {}",
@@ -228,6 +231,13 @@ fn text_of(block: &ContentBlock) -> Option<&str> {
         ContentBlock::Text { text } => Some(text),
         _ => None,
     }
+}
+
+/// How a command failed, which is no failure of the call: `bash` says it in its last line.
+fn failure<'t>(tool: &str, text: &'t str) -> Option<&'t str> {
+    let last = text.lines().next_back().filter(|_| tool == "bash")?;
+    let how = last.strip_prefix('[')?.strip_suffix(']')?;
+    (how.starts_with("exit code: ") || how.starts_with("killed by signal: ")).then_some(how)
 }
 
 /// A time in as many digits as people want.

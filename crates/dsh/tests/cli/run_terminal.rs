@@ -62,6 +62,17 @@ fn where_standard_output_goes_elsewhere_the_text_goes_there_alone() {
 }
 
 #[test]
+fn a_command_that_fails_is_not_shown_as_one_that_did_not() {
+    let task = Task::new();
+    script(&task, "echo no; exit 3");
+    let file = task.fixture.path("script.json");
+    let terminal = Terminal { snapshot: Some(&file), ..Terminal::default() };
+    let (code, shown) = on_terminal(&task, terminal, &["run", "go"]);
+    assert_eq!(code, Some(0), "{shown}");
+    assert!(shown.contains("exit code: 3") && !shown.contains("2 lines"), "{shown}");
+}
+
+#[test]
 fn a_call_is_made_if_somebody_says_yes_and_not_if_no() {
     for (typed, made) in [("y\n", true), ("n\n", false)] {
         let task = Task::new();
