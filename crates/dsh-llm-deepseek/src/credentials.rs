@@ -21,7 +21,7 @@ pub(crate) struct Key(String);
 pub(crate) enum NoKey {
     /// The variable is not set, or empty.
     #[error(
-        "there is no API key: set {variable} in the environment that this program is started from (a server that needs no key takes any word), or name another variable by apiKeyEnv"
+        "there is no API key: set {variable} in the environment that this program is started from (a server that needs no key takes any word), or name another variable by `apiKeyEnv` in the configuration of llm-deepseek"
     )]
     Missing {
         /// The variable.

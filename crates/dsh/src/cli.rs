@@ -149,7 +149,7 @@ impl Cli {
         let arguments = match task::meant(&program, std::env::args_os().collect()) {
             Meant::Arguments(arguments) => arguments,
             Meant::Command { given, near } => {
-                let (given, text) = (visible(&given), "a task is one argument with blanks, or follows `--`");
+                let (given, text) = (visible(&given), "a task that begins like a command follows `--`");
                 let text = format!(
                     "there is no command `{given}`: did you mean `{near}`?\n\n{text}: dsh -- \"{given} …\""
                 );
