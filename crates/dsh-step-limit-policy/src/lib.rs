@@ -67,6 +67,9 @@ cordis::catalog!(plugin);
 /// The plugin's name, which is also that of the source of its messages.
 pub(crate) const NAME: &str = "step-limit-policy";
 
+/// The target of the warning that a turn ends at its limit, for programs that say so in their own words.
+pub const REACHED: &str = "dsh_step_limit_policy::reached";
+
 /// Limits the steps of each turn of every agent, or of the agent whose context it is mounted on.
 ///
 /// The last step that there may be begins with a message that says so, whose source is a notice of this plugin. The step

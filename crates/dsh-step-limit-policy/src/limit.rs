@@ -6,7 +6,7 @@ use std::sync::Arc;
 use cordis::Next;
 use dsh_agent::{PreStep, PreStepDecision, Target};
 
-use crate::text;
+use crate::{REACHED, text};
 
 pub(crate) struct Limit {
     pub(crate) max_steps: u64,
@@ -49,6 +49,7 @@ impl Limit {
             return PreStepDecision::Reject;
         }
         tracing::warn!(
+            target: REACHED,
             agent = %agent.id(),
             turn = *turn,
             max_steps = self.max_steps,

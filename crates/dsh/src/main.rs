@@ -43,6 +43,7 @@ mod workbench;
 use std::process::ExitCode;
 
 use dsh_hooks::bridge::LEFT_OUT;
+use dsh_step_limit_policy::REACHED;
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt;
@@ -66,7 +67,8 @@ fn main() -> ExitCode {
     done.unwrap_or_else(|failure| failure.report()).into()
 }
 
-/// Warnings are printed. Of hooks that are left out `dsh hooks` tells by itself: of those that it was asked about.
+/// Warnings are printed. Of hooks that are left out `dsh hooks` tells by itself: of those that it was asked about. Of a limit of
+/// steps `dsh run` does, by the name of its option.
 fn watch_for_warnings(command: &Command) {
     let left_out = match command {
         Command::Hooks(_) => LevelFilter::OFF,
@@ -77,7 +79,10 @@ fn watch_for_warnings(command: &Command) {
         | Command::Tools(_)
         | Command::Plugins(_) => LevelFilter::WARN,
     };
-    let which = Targets::new().with_default(LevelFilter::WARN).with_target(LEFT_OUT, left_out);
+    let which = Targets::new()
+        .with_default(LevelFilter::WARN)
+        .with_target(LEFT_OUT, left_out)
+        .with_target(REACHED, LevelFilter::OFF);
     let printed = fmt::layer().with_writer(run::Aside::default).without_time();
     tracing_subscriber::registry().with(printed.with_filter(which)).init();
 }

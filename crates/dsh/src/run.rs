@@ -21,6 +21,7 @@ mod progress;
 mod task;
 
 use std::io::{self, IsTerminal as _};
+use std::num::NonZeroU64;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Instant;
@@ -55,6 +56,7 @@ struct Telling {
     progress: Option<Arc<Progress>>,
     lines: Option<Arc<Lines>>,
     out: Arc<Out>,
+    max_steps: Option<NonZeroU64>,
     start: Instant,
 }
 
@@ -176,7 +178,7 @@ impl Telling {
             .then(|| Arc::new(Progress::new(Paint::for_stream(color, &io::stderr()))));
         let out = Arc::new(Out::start());
         let lines = setting.args.json.then(|| Arc::new(Lines::new(Arc::clone(&out))));
-        Self { progress, lines, out, start: Instant::now() }
+        Self { progress, lines, out, max_steps: setting.args.max_steps, start: Instant::now() }
     }
 
     fn begin(
@@ -216,10 +218,11 @@ impl Telling {
         if let Some(text) = outcome.failure().filter(|_| is_whole) {
             aside(visible(&text));
         }
-        if self.progress.is_some() && exit != Exit::Fine {
-            if let Some(text) = outcome.hint().filter(|_| is_whole) {
-                aside(text);
-            }
+        let is_for_people = self.progress.is_some();
+        if let Some(text) = outcome.hint(self.max_steps, is_for_people).filter(|_| is_whole) {
+            aside(text);
+        }
+        if is_for_people && exit != Exit::Fine {
             let id = visible(agent.id().as_str());
             aside(format_args!("the session is kept; to go on: dsh run --resume {id} \"…\""));
         }

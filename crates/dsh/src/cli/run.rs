@@ -20,17 +20,18 @@ log, with what is in the log as `event` (the pieces of answers are those of type
 
 pub(super) const RUN_EXAMPLES: &str = "\
 Examples:
-  dsh \"What is in this folder?\"                      the shortest way to say it
-  dsh run --workspace ~/src/app \"Fix the failing test\" in another folder
-  dsh run --resume last \"Now do the same for the docs\" go on with this folder's last session
-  git diff | dsh run -                               the task comes by standard input
-  dsh run --json \"Count the files\" | jq .type        for programs
-  dsh -- replay                                      a task that is called like a command";
+  dsh \"What is in this folder?\"                          the shortest way to say it
+  dsh run --workspace ~/src/app \"Fix the failing test\"   in another folder
+  dsh run --resume last \"Now do the same for the docs\"   go on with this folder's last session
+  git diff | dsh run -                                   the task comes by standard input
+  dsh run --json \"Count the files\" | jq .type            for programs
+  dsh -- replay                                          a task that is called like a command";
 
 pub(super) const RUN_EXIT_CODES: &str = "\
 Exit codes:
     0  the model was done; or the run was told to end (SIGTERM), and its log is closed
-    1  something failed, or the run was kept from going on; standard error says `dsh: CODE: message`
+    1  something failed, or the run was kept from going on; standard error says why (that an answer was cut
+       off at the limit of tokens, on a terminal only)
     2  the command line, or what it names, is wrong; nothing was run
   130  Ctrl-C; the log is closed. A second signal does not wait for that (129 if the terminal was closed)";
 
@@ -61,7 +62,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "DIR")]
     pub(crate) workspace: Option<PathBuf>,
     /// End the run after this many steps, at least 1. A step is one answer of the model and the tools that it calls.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = at_least_1)]
     pub(crate) max_steps: Option<NonZeroU64>,
     /// Which calls of tools you are asked about.
     #[arg(long, value_name = "WHICH", default_value = "ask")]
@@ -72,6 +73,10 @@ pub(crate) struct RunArgs {
     /// Print one JSON object per line instead of the last text.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+fn at_least_1(text: &str) -> Result<NonZeroU64, &'static str> {
+    text.parse().map_err(|_| "give a whole number, at least 1")
 }
 
 /// Which calls of tools a user is asked about.

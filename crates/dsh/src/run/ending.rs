@@ -1,5 +1,7 @@
 //! What came of a run, by what its session's log says.
 
+use std::num::NonZeroU64;
+
 use dsh_llm::TokenUsage;
 use dsh_session::{
     AssistantMessage, Event, Events, Payload as _, StepStart, ToolCall, TurnEnd, TurnEndReason, TurnStart,
@@ -101,14 +103,21 @@ impl Outcome {
         self.parts().map(|(code, message)| json!({ "code": code, "message": message }))
     }
 
-    /// What is said on a terminal of an end that is neither the task's nor a failure.
-    pub(crate) fn hint(&self) -> Option<&'static str> {
-        match self.reason.as_ref()? {
-            TurnEndReason::MaxTokens {} => Some("the answer was cut off: it reached the limit of tokens"),
-            TurnEndReason::Blocked {} => Some("a hook or a policy kept the agent from going on"),
-            TurnEndReason::Aborted { .. } | TurnEndReason::Interrupted {} => Some("the agent was cancelled"),
-            _ => None,
-        }
+    /// What is said of an end that is neither the task's nor a failure: on a terminal of each, elsewhere of those only that the
+    /// user has set up.
+    pub(crate) fn hint(&self, max_steps: Option<NonZeroU64>, is_for_people: bool) -> Option<String> {
+        let is_last = |most: &NonZeroU64| u64::try_from(self.steps).is_ok_and(|steps| steps >= most.get());
+        let hint = match (self.reason.as_ref()?, max_steps.filter(is_last)) {
+            (reason, _) if !is_for_people && *reason != (TurnEndReason::Blocked {}) => return None,
+            (TurnEndReason::MaxTokens {}, _) => "the answer was cut off: it reached the limit of tokens",
+            (TurnEndReason::Blocked {}, Some(most)) => {
+                return Some(format!("the task was not done within --max-steps {most}"));
+            }
+            (TurnEndReason::Blocked {}, None) => "a hook or a policy kept the agent from going on",
+            (TurnEndReason::Aborted { .. } | TurnEndReason::Interrupted {}, _) => "the agent was cancelled",
+            _ => return None,
+        };
+        Some(hint.to_owned())
     }
 }
 

@@ -33,7 +33,7 @@ fn a_wrong_option_is_refused_with_what_to_do() {
         (&["--resume", ""], "--resume"),
         (&["--model", ""], "deepseek-v4-flash"),
         (&["--model", "scripted/x"], "scripted"),
-        (&["--max-steps", "0"], "--max-steps"),
+        (&["--max-steps", "0"], "'--max-steps <N>': give a whole number, at least 1"),
         (&["--approve", "maybe"], "always"),
         (&["--nonsense"], "--nonsense"),
     ] {
