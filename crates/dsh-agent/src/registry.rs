@@ -89,7 +89,8 @@ impl Agents {
         let leaving = Arc::clone(&entered);
         let effect = ctx.effect(format!("agents.register({:?})", agent.id().as_str()), async move || {
             leaving.detach();
-        })?;
+        });
+        let effect = effect.inspect_err(|_| entered.detach())?;
         match entered.announce() {
             Ok(()) => Ok(effect),
             Err(source) => {

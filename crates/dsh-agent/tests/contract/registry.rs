@@ -77,6 +77,20 @@ async fn one_that_is_refused_is_told_to_be_gone_and_one_that_was_not_announced_i
     assert_eq!(agents.list(), []);
 }
 
+// spec: agent-loop/S18, agent-loop/S24
+#[tokio::test]
+async fn one_that_is_registered_on_a_context_that_has_ended_is_not_live() {
+    let app = TestApp::new();
+    let (agents, heard) = registry(&app).await;
+    let scope = app.scope().unwrap();
+    let ended = scope.context().clone();
+    scope.close().await;
+    let refused = agents.register(&ended, &named(&app, "one")).unwrap_err();
+    assert!(matches!(refused, RegisterError::Inactive(_)), "{refused}");
+    assert_eq!(agents.list(), []);
+    assert_eq!(*heard.lock(), Vec::<String>::new());
+}
+
 // spec: agent-loop/S18
 #[tokio::test]
 async fn one_that_leaves_while_it_is_announced_leaves_afterwards() {
