@@ -9,8 +9,12 @@
 //!
 //! **Lock order** state → what waits. Nothing of others runs under the state's lock.
 
+use std::any::Any;
 use std::fmt;
+use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
+use std::task::Poll;
 
 use cordis::{BoxFuture, Context, chain};
 use dsh_llm::Message;
@@ -255,8 +259,18 @@ impl Inner {
         let mut work = self.start(agent);
         let driven = async move {
             loop {
-                work.await;
-                if !over.inner.retire(&over.agent) {
+                let panicked = caught(&mut work).await;
+                let is_woken = over.inner.retire(&over.agent);
+                if let Some(panic) = panicked {
+                    let (inner, agent) = over.come_to_end();
+                    // What has woken the agent meanwhile is not what broke its loop.
+                    if is_woken {
+                        inner.begin(&agent);
+                    }
+                    // The task is reported as one that panicked.
+                    resume_unwind(panic);
+                }
+                if !is_woken {
                     break;
                 }
                 work = over.inner.start(&over.agent);
@@ -397,7 +411,16 @@ impl Activity {
     }
 }
 
-/// Ends an activity that did not come to its end: its task was dropped, or its loop panicked.
+/// Waits for the end of an activity; gives what it panicked with, if it did.
+async fn caught(work: &mut BoxFuture<'static, ()>) -> Option<Box<dyn Any + Send>> {
+    poll_fn(|cx| match catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(cx))) {
+        Ok(polled) => polled.map(|()| None),
+        Err(panic) => Poll::Ready(Some(panic)),
+    })
+    .await
+}
+
+/// Ends an activity that did not come to its end: its task was dropped, or its loop panicked when it was woken.
 struct Retire {
     inner: Arc<Inner>,
     agent: Agent,
@@ -405,9 +428,10 @@ struct Retire {
 }
 
 impl Retire {
-    /// The activity has ended in order.
-    fn come_to_end(mut self) {
+    /// The activity has ended, and that was told.
+    fn come_to_end(mut self) -> (Arc<Inner>, Agent) {
         self.done = true;
+        (Arc::clone(&self.inner), self.agent.clone())
     }
 }
 

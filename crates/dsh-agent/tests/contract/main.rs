@@ -6,5 +6,6 @@ mod consumed;
 mod events;
 mod inbox;
 mod initiator;
+mod loop_driver;
 mod options;
 mod registry;
