@@ -1,14 +1,20 @@
 //! A failure with all its causes, on one line.
 
 use std::error::Error;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// How many causes are told.
 const MAX_CAUSES: usize = 32;
 
 /// The error's text and those of its causes, outermost first, joined by `: `. A cause that says just what its wrapper says is
-/// left out. It is for people; nothing decides by it.
+/// left out. It is for people; nothing decides by it. Errors are of others: one that panics when it is shown is said to do so.
 #[must_use]
 pub fn error_chain(error: &(dyn Error + 'static)) -> String {
+    catch_unwind(AssertUnwindSafe(|| joined(error)))
+        .unwrap_or_else(|_| "an error that panics when it is shown".to_owned())
+}
+
+fn joined(error: &(dyn Error + 'static)) -> String {
     let mut chain = said(error);
     let mut last = chain.clone();
     let mut next = error.source();
@@ -63,5 +69,21 @@ mod tests {
         assert_eq!(chain(&["same", "same", "inner"]), "same: inner");
         assert_eq!(chain(&["", "inner"]), "an error without a message: inner");
         assert_eq!(chain(&["alone"]), "alone");
+    }
+
+    #[derive(Debug)]
+    struct Unsayable;
+
+    impl fmt::Display for Unsayable {
+        fn fmt(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {
+            panic!("no text")
+        }
+    }
+
+    impl std::error::Error for Unsayable {}
+
+    #[test]
+    fn an_error_that_panics_when_it_is_shown_is_told_of_all_the_same() {
+        assert_eq!(error_chain(&Unsayable), "an error that panics when it is shown");
     }
 }
