@@ -1,9 +1,12 @@
 //! Turns from the message that wakes the agent to the moment when nothing waits.
 
-use dsh_agent::{AgentStatus, TURN_STOPPING, TurnStopping};
+use cordis::Next;
+use dsh_agent::{AgentRequest, AgentStatus, REQUEST, Requested, TURN_STOPPING, TurnStopping};
 use dsh_llm::FinishReason;
 use dsh_llm::testing::Answer;
-use dsh_session::{APPENDING, Appending, TurnEndReason, TurnStart};
+use dsh_session::{
+    APPENDING, Appending, CancelCause, EVENT, Payload as _, SessionEvent, StepStart, TurnEndReason, TurnStart,
+};
 use dsh_tools::{ToolError, ToolRun};
 use serde_json::json;
 
@@ -303,4 +306,58 @@ fn refuse(fixture: &Fixture, kind: &'static str) -> cordis::Effect {
         if appending.event.kind() == kind { Err(format!("no {kind} here").into()) } else { Ok(()) }
     };
     fixture.app.on(APPENDING).run(refusing).unwrap()
+}
+
+/// An error of others, whose text cannot be had.
+#[derive(Debug)]
+struct Unsayable;
+
+impl std::fmt::Display for Unsayable {
+    fn fmt(&self, _: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        panic!("no text")
+    }
+}
+
+impl std::error::Error for Unsayable {}
+
+// spec: agent-loop/S42, agent-loop/S46
+#[tokio::test]
+async fn an_error_that_panics_when_it_is_shown_ends_its_turn_and_nothing_else() {
+    let fixture = Fixture::new([Answer::text("ok")]).await;
+    let fails = async |_: &mut AgentRequest, _: Next<'_, AgentRequest, Requested>| -> Requested {
+        Err(Unsayable.into())
+    };
+    let failing = fixture.app.on(REQUEST).run(fails).unwrap();
+    let agent = fixture.agent("a").await;
+    agent.followup(said("one")).unwrap();
+    agent.when_idle().await;
+    failing.dispose().await;
+    agent.followup(said("two")).unwrap();
+    agent.when_idle().await;
+    let [TurnEndReason::Error { error }, TurnEndReason::Completed {}] = &endings(agent.session())[..] else {
+        panic!("{:?}", kinds(agent.session()))
+    };
+    assert_eq!(error.code, "UNKNOWN");
+    assert!(dsh_session::closers(&agent.session().events()).is_empty());
+    assert_eq!(texts(agent.session()), ["one", "two", "ok"]);
+}
+
+// spec: agent-loop/S74, agent-loop/S71
+#[tokio::test]
+async fn an_observer_of_the_log_can_cancel_where_nothing_waits() {
+    let fixture = Fixture::new([]).await;
+    let agent = fixture.agent("a").await;
+    let cancelled = agent.agent().clone();
+    let heard = Heard::default();
+    let told = heard.clone();
+    let watching = move |added: &SessionEvent| {
+        if added.event.kind() == StepStart::TYPE {
+            told.say(format!("{:?}", cancelled.cancel(CancelCause::User {})));
+        }
+    };
+    fixture.app.on(EVENT).run(watching).unwrap();
+    agent.followup(said("go")).unwrap();
+    agent.when_idle().await;
+    assert_eq!(heard.all(), ["Ok(())"]);
+    assert_eq!(endings(agent.session()), [TurnEndReason::Aborted { reason: CancelCause::User {} }]);
 }
