@@ -100,7 +100,7 @@ impl Life {
             agent.end().await;
             agent.context().fiber().dispose().await;
         }
-        let (entered, session) = rest.0.take();
+        let Taken { entered, session, .. } = rest.0.take();
         if let Some(entered) = entered {
             entered.detach();
         }
@@ -109,23 +109,29 @@ impl Life {
         }
     }
 
-    fn take(&self) -> (Option<Arc<Entered>>, Option<Effect>) {
-        let (agent, taken) = {
-            let mut stage = self.stage.lock();
-            (stage.agent.take(), (stage.entered.take(), stage.session.take()))
-        };
-        // Its drop may run the code of others.
-        drop(agent);
-        taken
+    fn take(&self) -> Taken {
+        let mut stage = self.stage.lock();
+        Taken { agent: stage.agent.take(), entered: stage.entered.take(), session: stage.session.take() }
     }
 }
 
-/// What others were told is taken back also if the end is given up half way, because something does not stop.
+/// What there was of a life. It is dropped where no lock is held, since that may run the code of others.
+struct Taken {
+    agent: Option<Agent>,
+    entered: Option<Arc<Entered>>,
+    session: Option<Effect>,
+}
+
+/// What the agent registered and what others were told is taken back also if the end is given up half way, because something
+/// does not stop.
 struct Rest<'l>(&'l Life);
 
 impl Drop for Rest<'_> {
     fn drop(&mut self) {
-        let (entered, session) = self.0.take();
+        let Taken { agent, entered, session } = self.0.take();
+        if let Some(agent) = agent {
+            agent.context().fiber().cancel();
+        }
         if let Some(entered) = entered {
             entered.detach();
         }

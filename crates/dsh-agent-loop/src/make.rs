@@ -33,7 +33,14 @@ pub(crate) struct Maker {
 #[derive(Default)]
 struct Live {
     numbers: u64,
-    ends: HashMap<u64, Effect>,
+    /// None where the effect is still being made.
+    ends: HashMap<u64, Option<Effect>>,
+}
+
+/// The place of an agent among those that were made; given up with the agent's end, whether that is done or was given up.
+struct Listed {
+    live: Arc<Mutex<Live>>,
+    number: u64,
 }
 
 /// An agent that is being made; dropped before it is done, it is taken back.
@@ -57,7 +64,8 @@ impl Maker {
     pub(crate) async fn close(&self) {
         self.closing.cancel();
         loop {
-            let ends: Vec<Effect> = self.live.lock().ends.drain().map(|(_, end)| end).collect();
+            // An agent whose effect is still being made finds out that the loop goes.
+            let ends: Vec<Effect> = self.live.lock().ends.drain().filter_map(|(_, end)| end).collect();
             if ends.is_empty() {
                 return;
             }
@@ -126,19 +134,23 @@ impl Maker {
 
     /// The effect that ends an agent, known to its owner and to the loop.
     fn ending(&self, owner: &Context, id: &str, life: &Arc<Life>) -> Result<Effect, AgentError> {
-        let number = {
-            let mut live = self.live.lock();
-            live.numbers += 1;
-            live.numbers
-        };
-        let (ends, live) = (Arc::clone(life), Arc::clone(&self.live));
+        let listed = Listed::new(&self.live);
+        let (number, ends) = (listed.number, Arc::clone(life));
         let end = owner.effect(format!("agent {id:?}"), async move || {
             ends.end().await;
-            live.lock().ends.remove(&number);
+            drop(listed);
         })?;
         let end = end.with_limit(ENDING);
-        self.live.lock().ends.insert(number, end.clone());
+        // Its owner may have ended it already.
+        if let Some(place) = self.live.lock().ends.get_mut(&number) {
+            *place = Some(end.clone());
+        }
         Ok(end)
+    }
+
+    /// How many agents there are that have not ended.
+    pub(crate) fn agents(&self) -> usize {
+        self.live.lock().ends.len()
     }
 
     async fn create(
@@ -174,6 +186,23 @@ impl Maker {
         let session = prepared.session().clone();
         let making = self.begin(&owner, &session, options, cancellation)?;
         making.finish(SessionSource::Resume, setup, commit, || drop(prepared)).await
+    }
+}
+
+impl Listed {
+    fn new(live: &Arc<Mutex<Live>>) -> Self {
+        let mut places = live.lock();
+        places.numbers += 1;
+        let number = places.numbers;
+        places.ends.insert(number, None);
+        Self { live: Arc::clone(live), number }
+    }
+}
+
+impl Drop for Listed {
+    fn drop(&mut self) {
+        let end = self.live.lock().ends.remove(&self.number);
+        drop(end);
     }
 }
 

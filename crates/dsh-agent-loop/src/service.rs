@@ -37,6 +37,6 @@ impl AgentLoops {
 
 impl fmt::Debug for AgentLoops {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AgentLoops").finish_non_exhaustive()
+        f.debug_struct("AgentLoops").field("agents", &self.maker.agents()).finish_non_exhaustive()
     }
 }

@@ -3,8 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
-use cordis::{BoxError, Emit};
-use dsh_agent::{AGENTS, Agent, AgentError, AgentId, CREATED, CreateAgent, SESSION_START};
+use cordis::{BoxError, Emit, Next};
+use dsh_agent::{
+    AGENTS, Agent, AgentError, AgentId, CREATED, CreateAgent, PRE_STEP, PreStep, PreStepDecision,
+    SESSION_START,
+};
+use dsh_agent_loop::AGENT_LOOP;
 use dsh_llm::testing::{Answer, Gate};
 use dsh_session::{CancelCause, CreateSession, SESSIONS, TurnEndReason};
 use tokio::sync::oneshot;
@@ -21,6 +25,15 @@ async fn nothing_is_left(fixture: &Fixture, id: &str) {
     assert_eq!(fixture.app.listeners(PING), 0);
     let again = fixture.agents().create(&fixture.app, CreateAgent::new(id)).await.unwrap();
     again.dispose().await;
+    // Nobody waits for the end of an agent whose request was dropped.
+    let loops = fixture.app.get(AGENT_LOOP).unwrap();
+    let agents = || format!("{:?}", &*loops.get().unwrap());
+    for _ in 0..1_000 {
+        if agents() != "AgentLoops { agents: 0, .. }" {
+            tokio::task::yield_now().await;
+        }
+    }
+    assert_eq!(agents(), "AgentLoops { agents: 0, .. }");
 }
 
 // spec: agent-loop/S22, agent-loop/S23, agent-loop/S24
@@ -276,7 +289,7 @@ async fn one_that_is_ended_while_it_is_announced_ends_and_its_request_fails() {
 #[tokio::test]
 async fn one_that_needs_no_set_up_is_made_at_once() {
     let fixture = Fixture::new([Answer::text("ok")]).await;
-    let loops = fixture.app.get(dsh_agent_loop::AGENT_LOOP).unwrap();
+    let loops = fixture.app.get(AGENT_LOOP).unwrap();
     let made = loops.get().unwrap().create(&fixture.app, "a", options(), Some("/src".into())).unwrap();
     assert_eq!(made.session().header().cwd.as_deref(), Some("/src"));
     let twice = loops.get().unwrap().create(&fixture.app, "a", options(), None).unwrap_err();
@@ -325,4 +338,24 @@ async fn whoever_keeps_the_agent_keeps_nothing_of_it_running() {
     assert!(gone.load(SeqCst));
     assert!(kept.scope().is_closed());
     assert!(fixture.app.get(AGENTS).is_some());
+}
+
+// spec: agent-loop/S28, design/P1
+#[tokio::test(start_paused = true)]
+async fn one_whose_listener_never_returns_is_given_up_and_nothing_of_it_stays_registered() {
+    let fixture = Fixture::new([]).await;
+    let stuck = async |_: &mut PreStep, _: Next<'_, PreStep, PreStepDecision>| -> PreStepDecision {
+        std::future::pending().await
+    };
+    fixture.app.on(PRE_STEP).run(stuck).unwrap();
+    let agent = fixture.agent("a").await;
+    agent.context().on(PING).run(|()| ()).unwrap();
+    agent.followup(said("go")).unwrap();
+    tokio::task::yield_now().await;
+    let disposed = agent.dispose().await;
+    assert!(!disposed.is_clean());
+    fixture.app.quiet().await;
+    assert!(agent.scope().is_closed());
+    nothing_is_left(&fixture, "a").await;
+    fixture.app.take_errors();
 }
