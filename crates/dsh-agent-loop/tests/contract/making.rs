@@ -4,17 +4,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
 use cordis::{BoxError, Emit, Next};
-use dsh_agent::{
-    AGENTS, Agent, AgentError, AgentId, CREATED, CreateAgent, PRE_STEP, PreStep, PreStepDecision,
-    SESSION_START,
-};
+use dsh_agent::{AGENTS, Agent, AgentError, AgentId, CREATED, CreateAgent, SESSION_START};
 use dsh_agent_loop::AGENT_LOOP;
 use dsh_llm::testing::{Answer, Gate};
 use dsh_session::{CancelCause, CreateSession, SESSIONS, TurnEndReason};
+use dsh_tools::{PRE_EXECUTE, PreDecision, ToolCall};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-use crate::fixture::{Fixture, Heard, begins, endings, options, said, texts};
+use crate::fixture::{Fixture, Heard, begins, calls, endings, options, said, texts};
 
 const PING: Emit<()> = Emit::new("test/ping");
 
@@ -343,15 +341,22 @@ async fn whoever_keeps_the_agent_keeps_nothing_of_it_running() {
 // spec: agent-loop/S28, design/P1
 #[tokio::test(start_paused = true)]
 async fn one_whose_listener_never_returns_is_given_up_and_nothing_of_it_stays_registered() {
-    let fixture = Fixture::new([]).await;
-    let stuck = async |_: &mut PreStep, _: Next<'_, PreStep, PreStepDecision>| -> PreStepDecision {
+    let fixture = Fixture::new([calls(&[("c1", "echo", serde_json::json!({}))])]).await;
+    fixture.echo(&fixture.app, "echo");
+    let (entered, inside) = oneshot::channel::<()>();
+    let entered = std::sync::Mutex::new(Some(entered));
+    let stuck = async |entered: &std::sync::Mutex<Option<oneshot::Sender<()>>>,
+                       _: &mut ToolCall,
+                       _: Next<'_, ToolCall, PreDecision>|
+           -> PreDecision {
+        drop(entered.lock().unwrap().take());
         std::future::pending().await
     };
-    fixture.app.on(PRE_STEP).run(stuck).unwrap();
+    fixture.app.on(PRE_EXECUTE).with(entered).run(stuck).unwrap();
     let agent = fixture.agent("a").await;
     agent.context().on(PING).run(|()| ()).unwrap();
     agent.followup(said("go")).unwrap();
-    tokio::task::yield_now().await;
+    let _ = inside.await;
     let disposed = agent.dispose().await;
     assert!(!disposed.is_clean());
     fixture.app.quiet().await;
