@@ -38,7 +38,6 @@ use crate::status::{AgentStatus, StatusChange};
 /// ```
 /// use cordis::BoxFuture;
 /// use dsh_agent::{Activity, AgentLoop, Target};
-/// use dsh_session::{NewEvent, TurnEnd, TurnEndReason, TurnStart};
 ///
 /// /// Repeats what it is told.
 /// struct Echo;
@@ -46,7 +45,6 @@ use crate::status::{AgentStatus, StatusChange};
 /// impl AgentLoop for Echo {
 ///     fn wake(&self, activity: Activity) -> BoxFuture<'static, ()> {
 ///         Box::pin(async move {
-///             let session = activity.agent().session().clone();
 ///             let mut turn = 0;
 ///             while !activity.is_cancelled() {
 ///                 turn += 1;
@@ -58,7 +56,6 @@ use crate::status::{AgentStatus, StatusChange};
 ///                     return;
 ///                 }
 ///             }
-/// #           drop((session, TurnStart { turn }, TurnEndReason::Completed {}));
 ///         })
 ///     }
 /// }
