@@ -148,19 +148,27 @@ async fn work(
     telling: &Telling,
     shutdown: &Shutdown,
 ) -> Result<Option<Cut>, Failure> {
-    agent.when_idle().await;
-    agent.followup(Arc::new(Message::user(vec![ContentBlock::text(task)])))?;
+    let asked = async {
+        // What plugins have it do first may take its time too.
+        agent.when_idle().await;
+        agent.followup(Arc::new(Message::user(vec![ContentBlock::text(task)])))?;
+        agent.when_idle().await;
+        Ok(())
+    };
     let cut = tokio::select! {
         biased;
         ending = shutdown.asked() => Cut::Signal(ending),
         () = telling.out.failed() => Cut::Unread,
-        () = agent.when_idle() => return Ok(None),
+        done = asked => return done.map(|()| None),
     };
     let cause = match cut {
         Cut::Signal(Ending::Interrupt) => CancelCause::User {},
         Cut::Signal(Ending::Terminate | Ending::HangUp) | Cut::Unread => CancelCause::Disposed {},
     };
-    agent.cancel(cause)?;
+    if let Err(error) = agent.cancel(cause) {
+        // What it does is cancelled all the same, and closed.
+        aside(visible(&cordis::chain(&error)));
+    }
     let mut idle = pin!(agent.when_idle());
     if tokio::time::timeout(SILENCE, &mut idle).await.is_err() {
         if let Some(progress) = &telling.progress {
