@@ -198,6 +198,9 @@ impl Telling {
     ) -> Result<(), Failure> {
         if let Some(lines) = &self.lines {
             lines.begin(agent, beginning, model);
+            // What closes a log that was cut off, and what plugins say first.
+            let events = agent.session().events();
+            events.from(beginning.stored_events).for_each(|event| lines.event(&event));
             host.watch(agent, Arc::clone(lines), |lines, event| lines.event(event))?;
         }
         if let Some(progress) = &self.progress {

@@ -25,6 +25,8 @@ pub(crate) struct Beginning {
     pub(crate) id: String,
     /// Whether it is stored.
     pub(crate) is_stored: bool,
+    /// How many events are stored of it.
+    pub(crate) stored_events: usize,
     /// Where it works, a real path.
     pub(crate) workspace: PathBuf,
     /// The folder as the session knows it.
@@ -55,6 +57,7 @@ impl Beginning {
         Ok(Self {
             id: format!("session-{}", uuid::Uuid::new_v4()),
             is_stored: false,
+            stored_events: 0,
             cwd: text(&workspace)?,
             workspace,
             compression: Place::encoding_of_first(&root),
@@ -94,8 +97,9 @@ impl Beginning {
             }
         };
         let model = asked.map(|asked| (asked.provider, asked.model));
+        let stored_events = stored.events.len();
         let compression = Place::encoding_of_first(&root);
-        Ok(Self { id, is_stored: true, workspace, cwd, root, compression, model, note })
+        Ok(Self { id, is_stored: true, stored_events, workspace, cwd, root, compression, model, note })
     }
 }
 

@@ -93,6 +93,24 @@ impl Drop for Killed {
 }
 
 #[test]
+fn what_closes_a_log_that_was_cut_off_is_told_too() {
+    let task = Task::answered(json!([bash("touch begun; sleep 600"), done()]));
+    let working = Killed(task.command(&["go"]).spawn().unwrap());
+    while !task.work().join("begun").exists() {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    drop(working);
+    let before = task.events().len() as u64;
+    let ran = task.run(&["run", "--json", "--resume", "last", "go on"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let lines = ran.stdout.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let told: Vec<u64> = lines.filter_map(|line| line["event"]["seq"].as_u64()).collect();
+    // Others, such as the title, may come when the text is there already.
+    let all: Vec<u64> = (before..task.events().len() as u64).collect();
+    assert_eq!(told, all);
+}
+
+#[test]
 fn a_session_whose_writer_was_killed_goes_on() {
     let task = Task::answered(json!([bash("touch begun; sleep 600"), done()]));
     let working = Killed(task.command(&["go"]).spawn().unwrap());
