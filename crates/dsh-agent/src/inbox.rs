@@ -70,6 +70,11 @@ impl Inbox<'_> {
         self.agent.pending().lock().is_empty()
     }
 
+    /// Whether a message waits.
+    pub(crate) fn waits(&self, id: &str) -> bool {
+        self.agent.pending().lock().place(id).is_some()
+    }
+
     /// How many messages wait for one moment.
     #[must_use]
     pub fn waits_for(&self, target: Target) -> usize {

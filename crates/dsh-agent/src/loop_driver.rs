@@ -15,6 +15,7 @@ use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::task::Poll;
+use std::thread::{self, ThreadId};
 
 use cordis::{BoxFuture, Context, chain};
 use dsh_llm::Message;
@@ -102,17 +103,25 @@ enum Phase {
     Maintenance(Work),
     Running(Work),
     /// Has ended; `idle` is being told.
-    Retiring {
-        woken: bool,
-    },
+    Retiring(Wakes),
 }
 
 #[derive(Default)]
 struct Work {
     cancellation: CancellationToken,
     cause: Option<CancelCause>,
-    /// Whether to begin again when it has ended.
-    woken: bool,
+    wakes: Wakes,
+}
+
+/// Whether to begin again when what goes on has ended.
+#[derive(Default)]
+struct Wakes {
+    /// Something came that has to.
+    latched: bool,
+    /// The messages that woke, and the threads that sent them.
+    sent: Vec<(String, ThreadId)>,
+    /// Who has cleared what waited.
+    cleared_by: Option<ThreadId>,
 }
 
 /// What was there when a message was sent, before it was put in.
@@ -149,9 +158,10 @@ impl Driver for LoopDriver {
         }
         // Nobody is there any more to say it in a step; it begins a turn instead.
         let late = wakeup == Wakeup::Wake && before.0 == Seen::Cancelled;
+        let id = (wakeup == Wakeup::Wake).then(|| message.id.clone());
         agent.inbox().append(if late { Target::NextTurn } else { target }, message)?;
-        if wakeup == Wakeup::Wake {
-            self.inner.wake(agent, before);
+        if let Some(id) = id {
+            self.inner.wake(agent, before, id);
         }
         Ok(())
     }
@@ -159,7 +169,7 @@ impl Driver for LoopDriver {
     fn status(&self) -> AgentStatus {
         match self.inner.state.lock().phase {
             Phase::Running(_) => AgentStatus::Running,
-            Phase::Idle | Phase::Maintenance(_) | Phase::Retiring { .. } => AgentStatus::Idle,
+            Phase::Idle | Phase::Maintenance(_) | Phase::Retiring(_) => AgentStatus::Idle,
         }
     }
 
@@ -168,7 +178,8 @@ impl Driver for LoopDriver {
             Waiting::Clear => agent.inbox().clear(),
             Waiting::Keep => Ok(()),
         };
-        let cancelled = self.inner.state.lock().cancel(cause, waiting);
+        let is_cleared = waiting == Waiting::Clear && cleared.is_ok();
+        let cancelled = self.inner.state.lock().cancel(cause, waiting, is_cleared);
         if let Some(token) = cancelled {
             token.cancel();
         }
@@ -219,7 +230,7 @@ impl Driver for LoopDriver {
 }
 
 impl Inner {
-    fn wake(self: &Arc<Self>, agent: &Agent, (before, activity): (Seen, u64)) {
+    fn wake(self: &Arc<Self>, agent: &Agent, (before, activity): (Seen, u64), id: String) {
         let begins = {
             let mut state = self.state.lock();
             if state.ended {
@@ -236,11 +247,11 @@ impl Inner {
                 Phase::Running(work) => {
                     let cancelled =
                         if same { before == Seen::Cancelled } else { work.cancellation.is_cancelled() };
-                    work.woken |= cancelled;
+                    work.wakes.note(id, cancelled);
                     false
                 }
-                Phase::Maintenance(Work { woken, .. }) | Phase::Retiring { woken } => {
-                    *woken = true;
+                Phase::Maintenance(Work { wakes, .. }) | Phase::Retiring(wakes) => {
+                    wakes.note(id, true);
                     false
                 }
             }
@@ -295,7 +306,7 @@ impl Inner {
     fn settle(&self, agent: &Agent) -> bool {
         {
             let mut state = self.state.lock();
-            if state.phase.is_woken() && !state.ended && !agent.inbox().is_empty() {
+            if !state.ended && state.phase.is_woken(agent) {
                 state.run();
                 return true;
             }
@@ -319,7 +330,7 @@ impl State {
                 Seen::Cancelled
             }
             Phase::Running(_) => Seen::Running,
-            Phase::Maintenance(_) | Phase::Retiring { .. } => Seen::Other,
+            Phase::Maintenance(_) | Phase::Retiring(_) => Seen::Other,
         };
         (seen, self.activity)
     }
@@ -330,33 +341,59 @@ impl State {
     }
 
     fn retire(&mut self) {
-        if let Phase::Running(work) = &self.phase {
-            self.phase = Phase::Retiring { woken: work.woken };
+        if let Phase::Running(work) = &mut self.phase {
+            self.phase = Phase::Retiring(std::mem::take(&mut work.wakes));
         }
     }
 
     /// Takes the cause of a cancellation, and gives what is to be cancelled.
-    fn cancel(&mut self, cause: CancelCause, waiting: Waiting) -> Option<CancellationToken> {
-        let (woken, token) = match &mut self.phase {
+    fn cancel(
+        &mut self,
+        cause: CancelCause,
+        waiting: Waiting,
+        is_cleared: bool,
+    ) -> Option<CancellationToken> {
+        let (wakes, token) = match &mut self.phase {
             Phase::Idle => return None,
-            Phase::Retiring { woken } => (woken, None),
+            Phase::Retiring(wakes) => (wakes, None),
             Phase::Maintenance(work) | Phase::Running(work) => {
                 work.cause.get_or_insert(cause);
-                (&mut work.woken, Some(work.cancellation.clone()))
+                (&mut work.wakes, Some(work.cancellation.clone()))
             }
         };
-        *woken &= waiting == Waiting::Keep;
+        wakes.latched &= waiting == Waiting::Keep;
+        if is_cleared {
+            wakes.cleared_by = Some(thread::current().id());
+        }
         token
     }
 }
 
 impl Phase {
-    fn is_woken(&self) -> bool {
+    fn is_woken(&self, agent: &Agent) -> bool {
         match self {
             Self::Idle => false,
-            Self::Maintenance(work) | Self::Running(work) => work.woken,
-            Self::Retiring { woken } => *woken,
+            Self::Maintenance(Work { wakes, .. })
+            | Self::Running(Work { wakes, .. })
+            | Self::Retiring(wakes) => wakes.begin(agent),
         }
+    }
+}
+
+impl Wakes {
+    fn note(&mut self, id: String, latches: bool) {
+        self.latched |= latches;
+        self.sent.push((id, thread::current().id()));
+    }
+
+    /// Whether something waits that the agent has to begin for.
+    ///
+    /// What still waits of what woke it before a cancellation cleared everything came right behind that, from another thread. From
+    /// the same thread it came from inside: who cancels while a message comes keeps it from waking.
+    fn begin(&self, agent: &Agent) -> bool {
+        let inbox = agent.inbox();
+        let is_late = |by: ThreadId| self.sent.iter().any(|(id, from)| *from != by && inbox.waits(id));
+        (self.latched && !inbox.is_empty()) || self.cleared_by.is_some_and(is_late)
     }
 }
 
