@@ -167,7 +167,7 @@ impl Inbox<'_> {
     /// that waits for a turn, which is the last.
     ///
     /// # Errors
-    /// See [`InboxError`].
+    /// See [`InboxError`]; what waited for a step may have been taken then, and is not said.
     pub fn claim(&self, target: Target, turn: u64) -> Result<Vec<Arc<Message>>, InboxError> {
         let all = |pending: &Pending| Some((Target::NextStep, 0, pending.list(Target::NextStep).len()));
         let first =

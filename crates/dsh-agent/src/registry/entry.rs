@@ -91,7 +91,7 @@ impl Entered {
     }
 
     /// Takes the agent out of the live ones, and tells that it is gone if anybody was told that it is there. Only the first call
-    /// does. While the agent is being announced it waits for the end of that.
+    /// does. While the agent is being announced this is put off: it returns at once, and the agent leaves when all have heard.
     pub fn detach(&self) {
         let announced = {
             let mut told = self.told.lock();
