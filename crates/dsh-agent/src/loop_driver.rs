@@ -9,13 +9,14 @@
 //!
 //! **Lock order** state → what waits. Nothing of others runs under the state's lock.
 
+mod wakes;
+
 use std::any::Any;
 use std::fmt;
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::task::Poll;
-use std::thread::{self, ThreadId};
 
 use cordis::{BoxFuture, Context, chain};
 use dsh_llm::Message;
@@ -32,6 +33,7 @@ use crate::initiator;
 use crate::keys;
 use crate::maintenance::Maintenance;
 use crate::status::{AgentStatus, StatusChange};
+use wakes::Wakes;
 
 /// What an agent does when it is woken.
 ///
@@ -111,17 +113,6 @@ struct Work {
     cancellation: CancellationToken,
     cause: Option<CancelCause>,
     wakes: Wakes,
-}
-
-/// Whether to begin again when what goes on has ended.
-#[derive(Default)]
-struct Wakes {
-    /// Something came that has to.
-    latched: bool,
-    /// The messages that woke, and the threads that sent them.
-    sent: Vec<(String, ThreadId)>,
-    /// Who has cleared what waited.
-    cleared_by: Option<ThreadId>,
 }
 
 /// What was there when a message was sent, before it was put in.
@@ -361,10 +352,7 @@ impl State {
                 (&mut work.wakes, Some(work.cancellation.clone()))
             }
         };
-        wakes.latched &= waiting == Waiting::Keep;
-        if is_cleared {
-            wakes.cleared_by = Some(thread::current().id());
-        }
+        wakes.cancelled(waiting, is_cleared);
         token
     }
 }
@@ -377,23 +365,6 @@ impl Phase {
             | Self::Running(Work { wakes, .. })
             | Self::Retiring(wakes) => wakes.begin(agent),
         }
-    }
-}
-
-impl Wakes {
-    fn note(&mut self, id: String, latches: bool) {
-        self.latched |= latches;
-        self.sent.push((id, thread::current().id()));
-    }
-
-    /// Whether something waits that the agent has to begin for.
-    ///
-    /// What still waits of what woke it before a cancellation cleared everything came right behind that, from another thread. From
-    /// the same thread it came from inside: who cancels while a message comes keeps it from waking.
-    fn begin(&self, agent: &Agent) -> bool {
-        let inbox = agent.inbox();
-        let is_late = |by: ThreadId| self.sent.iter().any(|(id, from)| *from != by && inbox.waits(id));
-        (self.latched && !inbox.is_empty()) || self.cleared_by.is_some_and(is_late)
     }
 }
 
