@@ -42,7 +42,7 @@ impl Run {
         self.go_on()?;
         let cancellation = self.activity.cancellation();
         let llm = self.parts.llm.get()?.clone();
-        let prepared = match llm.prepare(proposed.clone(), &cancellation).await {
+        let prepared = match self.asked(llm.prepare(proposed.clone(), &cancellation)).await? {
             Ok(prepared) => Some(prepared),
             // A listener of `llm/stream` may serve it.
             Err(error) if error.code() == code::NO_ADAPTER => None,
@@ -77,7 +77,8 @@ impl Run {
             step: self.step,
             cancellation: self.activity.cancellation(),
         };
-        let config = self.parts.ctx.waterfall(REQUEST, &mut request, &seed, as_proposed).await?;
+        let config =
+            self.asked(self.parts.ctx.waterfall(REQUEST, &mut request, &seed, as_proposed)).await??;
         let config = config.map_err(Fail::boxed)?;
         let missing = match (config.provider.is_empty(), config.model.is_empty()) {
             (true, _) => "provider",

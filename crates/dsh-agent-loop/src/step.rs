@@ -70,6 +70,8 @@ impl Run {
 
     async fn read(&self, stream: &mut ModelStream, answer: &mut Answer) -> Result<(), Fail> {
         loop {
+            // An answer that is always there keeps nobody else on this thread from going on.
+            tokio::task::consume_budget().await;
             let piece = tokio::select! {
                 biased;
                 () = answer.cancellation.cancelled() => return Err(Fail::Cancelled),
@@ -115,7 +117,7 @@ impl Run {
             retry_policy,
             cancellation: self.activity.cancellation(),
         };
-        let recovered = self.parts.ctx.waterfall(REQUEST_ERROR, &mut error, &(), give_up).await;
+        let recovered = self.asked(self.parts.ctx.waterfall(REQUEST_ERROR, &mut error, &(), give_up)).await?;
         self.go_on()?;
         match recovered?.map_err(Fail::boxed)? {
             Recovery::Retry => Ok(()),

@@ -33,6 +33,8 @@ impl Run {
         let mut claimed = Some(first);
         let mut ending = None;
         loop {
+            // A turn in which nothing is waited for keeps nobody else on this thread from going on.
+            tokio::task::consume_budget().await;
             self.go_on()?;
             let claimed = match claimed.take() {
                 Some(first) => first,
@@ -86,13 +88,13 @@ impl Run {
         let context = AssembleContext::of(Arc::new(agent.clone())).cancelled_by(cancellation.clone());
         let assembly = {
             let prompt = self.parts.prompt.get()?;
-            prompt.assemble(&self.parts.ctx, &context).await?
+            self.asked(prompt.assemble(&self.parts.ctx, &context)).await??
         };
         self.go_on()?;
         let sections = assembly.render_contexts()?;
         let news = self.memory.lock().snapshot.update(self.session(), sections);
         let mut step = PreStep { agent, messages: claimed, turn: self.turn, step: number, cancellation };
-        let decision = self.parts.ctx.waterfall(PRE_STEP, &mut step, &news, enter).await?;
+        let decision = self.asked(self.parts.ctx.waterfall(PRE_STEP, &mut step, &news, enter)).await??;
         self.go_on()?;
         Ok(match decision {
             PreStepDecision::Enter { messages } => Some(Entered { assembly, messages }),
@@ -124,7 +126,7 @@ impl Run {
             turn: self.turn,
             cancellation: self.activity.cancellation(),
         };
-        self.parts.ctx.serial(TURN_STOPPING, &stopping).await.map_err(Fail::boxed)?;
+        self.asked(self.parts.ctx.serial(TURN_STOPPING, &stopping)).await?.map_err(Fail::boxed)?;
         self.go_on()
     }
 }

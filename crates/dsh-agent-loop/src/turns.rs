@@ -4,8 +4,10 @@
 //! 1. A turn that was begun in the log is ended in the log, whatever happens in it, as long as the log takes events.
 //! 2. A number is used by one turn. It is used when the log has taken the beginning.
 //! 3. What waits is taken for a turn only once the turn is in the log.
+//! 4. A turn that is cancelled ends, whoever is being asked meanwhile.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use cordis::BoxFuture;
 use dsh_agent::{Activity, Agent, AgentFailure, AgentLoop, ERROR, Target};
@@ -16,6 +18,9 @@ use parking_lot::Mutex;
 use crate::fail::{Fail, Failed};
 use crate::memory::Memory;
 use crate::parts::Parts;
+
+/// How long whoever is asked may go on after the turn was cancelled. They are told of it, and may have something to finish.
+const PATIENCE: Duration = Duration::from_secs(3);
 
 /// The loop of one agent.
 pub(crate) struct Turns {
@@ -141,6 +146,20 @@ impl Run {
     /// Fails if the turn was cancelled.
     pub(crate) fn go_on(&self) -> Result<(), Fail> {
         if self.activity.is_cancelled() { Err(Fail::Cancelled) } else { Ok(()) }
+    }
+
+    /// What those give who are asked. In a turn that was cancelled, who does not come to an end is given up.
+    pub(crate) async fn asked<R>(&self, asked: impl Future<Output = R>) -> Result<R, Fail> {
+        let cancellation = self.activity.cancellation();
+        let given_up = async {
+            cancellation.cancelled().await;
+            tokio::time::sleep(PATIENCE).await;
+        };
+        tokio::select! {
+            biased;
+            given = asked => Ok(given),
+            () = given_up => Err(Fail::Cancelled),
+        }
     }
 
     /// Adds to the log what is not part of the conversation.

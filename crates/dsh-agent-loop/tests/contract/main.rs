@@ -6,6 +6,7 @@ mod batches;
 mod configured;
 mod fixture;
 mod hooks;
+mod given_up;
 mod maintenance;
 mod making;
 mod many;
