@@ -20,7 +20,7 @@ pub trait Disk: Send + Sync + 'static {
     /// As [`File::create_new`].
     fn create_new(&self, path: &Path) -> io::Result<Box<dyn DiskFile>>;
 
-    /// Opens a file that is there.
+    /// Opens a file that is there. Nothing but a file is opened.
     ///
     /// # Errors
     /// As [`File::open`].
@@ -172,6 +172,10 @@ impl Disk for RealDisk {
     }
 
     fn open(&self, path: &Path, access: Access) -> io::Result<Box<dyn DiskFile>> {
+        // A pipe would be waited for until somebody writes to it.
+        if !fs::metadata(path)?.is_file() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no file"));
+        }
         let file = OpenOptions::new().read(true).write(access == Access::Append).open(path)?;
         Ok(Box::new(RealFile(file)))
     }

@@ -48,6 +48,25 @@ fn what_is_no_log_is_not_listed() {
 }
 
 // spec: session/S98
+#[cfg(unix)]
+#[test]
+fn a_pipe_in_the_place_of_a_log_is_not_waited_for() {
+    for compression in BOTH {
+        let root = tempfile::tempdir().unwrap();
+        let store = quick(root.path(), compression);
+        drop(store.create(&header(), &notes(1)).unwrap());
+        let folder = root.path().join("_no-cwd/pipe");
+        fs::create_dir(&folder).unwrap();
+        let made = std::process::Command::new("mkfifo").arg(folder.join(file_name(compression))).status();
+        assert!(made.unwrap().success());
+        assert_eq!(ids(&store), ["t"], "{compression:?}");
+        for failed in [store.read("pipe").err(), store.open("pipe").err(), store.read_raw("pipe").err()] {
+            assert!(failed.unwrap().to_string().contains("pipe"), "{compression:?}");
+        }
+    }
+}
+
+// spec: session/S98
 #[test]
 fn a_plain_file_whose_first_line_is_no_header_is_not_listed() {
     for first in [
