@@ -4,6 +4,8 @@ use std::fmt::Display;
 use std::io;
 use std::process::ExitCode;
 
+use crate::visible::visible_lines;
+
 /// What failed when nobody could take what we print.
 pub(crate) const UNWRITTEN: &str = "cannot write the output";
 
@@ -66,8 +68,9 @@ impl From<Exit> for ExitCode {
 
 /// Prints a line for the user that is no output. If nobody reads it, nobody misses it.
 ///
-/// It is written at once: what others write to the terminal meanwhile stands before or after it.
+/// It is written at once: what others write to the terminal meanwhile stands before or after it. Names and messages of others may be
+/// in it: no character of it is a command to the terminal.
 pub(crate) fn say(line: impl Display) {
     use io::Write as _;
-    let _ = io::stderr().write_all(format!("dsh: {line}\n").as_bytes());
+    let _ = io::stderr().write_all(visible_lines(&format!("dsh: {line}\n")).as_bytes());
 }

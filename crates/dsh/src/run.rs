@@ -28,6 +28,7 @@ use std::time::Instant;
 
 use anyhow::{Context as _, anyhow};
 use clap::ColorChoice;
+use cordis::{App, State};
 use dsh_agent::AgentHandle;
 use dsh_llm::{ContentBlock, Message};
 use dsh_session::CancelCause;
@@ -39,7 +40,7 @@ use crate::exit::{Exit, Failure, UNWRITTEN};
 use crate::home::home;
 use crate::interruption::{Ending, SILENCE, Shutdown};
 use crate::paint::Paint;
-use crate::visible::visible;
+use crate::visible::{visible, visible_lines};
 
 pub(crate) use aside::{Aside, aside};
 
@@ -95,9 +96,23 @@ async fn done(task: &str, setting: Setting<'_>, color: ColorChoice) -> Result<Ex
     // Before anything else, so that they work during the start too.
     let shutdown = Shutdown::watch()?;
     let telling = Telling::new(&setting, color);
+    let app = App::new()?;
+    let ended = on(&app, task, setting, &telling, &shutdown).await;
+    // What did not come to its end ends all the same, before the runtime does.
+    stop(&app, &telling).await;
+    ended
+}
+
+async fn on(
+    app: &App,
+    task: &str,
+    setting: Setting<'_>,
+    telling: &Telling,
+    shutdown: &Shutdown,
+) -> Result<Exit, Failure> {
     let (beginning, model) = (setting.beginning, setting.model);
     let starting = async {
-        let host = Host::start(setting, telling.progress.clone()).await?;
+        let host = Host::start(app, setting, telling.progress.clone()).await?;
         let agent = host.agent(beginning, model).await?;
         Ok::<_, Failure>((host, agent))
     };
@@ -108,17 +123,12 @@ async fn done(task: &str, setting: Setting<'_>, color: ColorChoice) -> Result<Ex
     };
     let first = agent.session().first_live_seq();
     telling.begin(&host, &agent, beginning, model)?;
-    let cut = work(task, &agent, &telling, &shutdown).await?;
+    let cut = work(task, &agent, telling, shutdown).await?;
     let flushed = host.flush(&agent).await;
     let mut outcome = Outcome::of(&agent.session().events(), first);
     telling.done(&outcome);
     agent.dispose().await;
-    // What is said of slow ends is for people.
-    let unsaid = CancellationToken::new();
-    if telling.progress.is_none() {
-        unsaid.cancel();
-    }
-    end_of(host.stop(), &unsaid).await;
+    stop(app, telling).await;
     if let Err(error) = flushed {
         outcome.unstored(format!("{error:#}"));
     }
@@ -130,7 +140,7 @@ async fn done(task: &str, setting: Setting<'_>, color: ColorChoice) -> Result<Ex
     telling.result(&outcome, exit, &agent);
     // Who has asked for the end waits no longer than the signals let them.
     let (is_told, is_unread) = (matches!(cut, Some(Cut::Signal(_))), matches!(cut, Some(Cut::Unread)));
-    let written = telling.written((!is_told).then_some(&shutdown), is_unread).await;
+    let written = telling.written((!is_told).then_some(shutdown), is_unread).await;
     // Behind the text, as the reference does it.
     telling.end(&outcome, exit, cut.is_none(), &agent);
     Ok(match written {
@@ -139,6 +149,18 @@ async fn done(task: &str, setting: Setting<'_>, color: ColorChoice) -> Result<Ex
         Written::NotAll => Exit::Failed,
         Written::Unawaited(ending) => ending.exit(),
     })
+}
+
+/// Ends everything, once. What is said of slow ends is for people.
+async fn stop(app: &App, telling: &Telling) {
+    if app.fiber().state() == State::Disposed {
+        return;
+    }
+    let unsaid = CancellationToken::new();
+    if telling.progress.is_none() {
+        unsaid.cancel();
+    }
+    end_of(async { vec![app.shutdown().await] }, &unsaid).await;
 }
 
 /// Has the agent work until it is done, or somebody wants it to end.
@@ -191,7 +213,7 @@ impl Telling {
 
     fn begin(
         &self,
-        host: &Host,
+        host: &Host<'_>,
         agent: &AgentHandle,
         beginning: &Beginning,
         model: &Model,
@@ -215,7 +237,13 @@ impl Telling {
             progress.end(outcome, self.start.elapsed());
         }
         if self.lines.is_none() {
-            self.out.put(format!("{}\n", outcome.text));
+            // A terminal takes some characters for commands; other readers get what was said.
+            let mut text = outcome.text.clone();
+            if io::stdout().is_terminal() {
+                text = visible_lines(&text);
+            }
+            text.push('\n');
+            self.out.put(text);
         }
     }
 
@@ -265,7 +293,7 @@ impl Telling {
     }
 }
 
-impl Host {
+impl Host<'_> {
     /// Makes what was added durable.
     async fn flush(&self, agent: &AgentHandle) -> anyhow::Result<()> {
         let sessions = self.sessions.get().map_err(|error| anyhow!(error))?;

@@ -17,6 +17,20 @@ pub(crate) fn visible(text: &str) -> String {
     safe
 }
 
+/// [`visible`], but lines and tabs stay what they are, and letters stay joined as their languages join them.
+pub(crate) fn visible_lines(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    while let Some(char) = chars.next() {
+        match char {
+            '\n' | '\t' | '\u{200c}' | '\u{200d}' => safe.push(char),
+            '\r' if chars.peek() == Some(&'\n') => {}
+            char => push(&mut safe, char),
+        }
+    }
+    safe
+}
+
 /// [`visible`] and no wider than `max_columns`. A code is left out as a whole.
 pub(crate) fn shortened(text: &str, max_columns: usize) -> String {
     let mut safe = String::new();
@@ -84,7 +98,7 @@ fn is_hidden(char: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{fitted, shortened, visible, visible_json};
+    use super::{fitted, shortened, visible, visible_json, visible_lines};
 
     #[test]
     fn what_could_change_the_terminal_is_written_as_its_code() {
@@ -93,6 +107,15 @@ mod tests {
             "a\\u{1b}[2Jb\\u{7}\\r\\n\\tc\\u{9b}d\\u{202e}e\\u{0}"
         );
         assert_eq!(visible("plain é😀 \\n"), "plain é😀 \\n");
+    }
+
+    #[test]
+    fn lines_stay_lines() {
+        assert_eq!(
+            visible_lines("a\n\tb\r\nc\rd\x1b]0;e\x07\u{202e}\n"),
+            "a\n\tb\nc\\rd\\u{1b}]0;e\\u{7}\\u{202e}\n"
+        );
+        assert_eq!(visible_lines("👨\u{200d}👩\u{200d}👧"), "👨\u{200d}👩\u{200d}👧");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use cordis::{App, Disposed, Handle, Next};
+use cordis::{App, Handle, Next};
 use dsh_agent::{AGENTS, AgentHandle, AgentOptions, Agents, CreateAgent, ResumeAgent};
 use dsh_approval::{ApprovalOutcome, ApprovalPolicy, ApprovalRequest, REQUEST};
 use dsh_session::{CreateSession, EVENT, Event, SESSIONS, SessionEvent, SessionStore};
@@ -53,48 +53,51 @@ pub(super) struct Setting<'a> {
 }
 
 /// A running app without agents.
-pub(super) struct Host {
-    app: App,
+pub(super) struct Host<'a> {
+    app: &'a App,
     agents: Handle<Agents>,
     pub(super) sessions: Handle<SessionStore>,
 }
 
-impl Host {
+impl<'a> Host<'a> {
     /// Mounts everything. Questions at the terminal have the live line stand aside.
-    pub(super) async fn start(setting: Setting<'_>, progress: Option<Arc<Progress>>) -> anyhow::Result<Self> {
-        let app = App::new()?;
+    pub(super) async fn start(
+        app: &'a App,
+        setting: Setting<'_>,
+        progress: Option<Arc<Progress>>,
+    ) -> anyhow::Result<Self> {
         let Setting { beginning, model, hooks, args } = setting;
-        mount(&app, dsh_session::plugin(), ()).await?;
+        mount(app, dsh_session::plugin(), ()).await?;
         let mut sessions = dsh_session_jsonl::Config::new(&beginning.root);
         sessions.compression = beginning.compression;
-        mount(&app, dsh_session_jsonl::plugin(), sessions).await?;
-        mount(&app, dsh_session_title::plugin(), TITLES).await?;
-        mount(&app, dsh_agent::plugin(), ()).await?;
+        mount(app, dsh_session_jsonl::plugin(), sessions).await?;
+        mount(app, dsh_session_title::plugin(), TITLES).await?;
+        mount(app, dsh_agent::plugin(), ()).await?;
         let default =
             dsh_default_model::Config { provider: model.provider.clone(), model: model.name.clone() };
-        mount(&app, dsh_default_model::plugin(), default).await?;
-        mount(&app, dsh_llm::plugin(), ()).await?;
+        mount(app, dsh_default_model::plugin(), default).await?;
+        mount(app, dsh_llm::plugin(), ()).await?;
         match model.is_scripted() {
-            true => mount(&app, dsh_llm_replay::plugin(), dsh_llm_replay::Config::default()).await?,
-            false => mount(&app, dsh_llm_deepseek::plugin(), dsh_llm_deepseek::Config::default()).await?,
+            true => mount(app, dsh_llm_replay::plugin(), dsh_llm_replay::Config::default()).await?,
+            false => mount(app, dsh_llm_deepseek::plugin(), dsh_llm_deepseek::Config::default()).await?,
         };
-        mount(&app, dsh_llm_retry::plugin(), dsh_llm_retry::Config::default()).await?;
+        mount(app, dsh_llm_retry::plugin(), dsh_llm_retry::Config::default()).await?;
         let prompt = dsh_prompt::Config { persona: PERSONA.to_owned(), ..dsh_prompt::Config::default() };
-        mount(&app, dsh_prompt::plugin(), prompt).await?;
-        mount(&app, dsh_tools::plugin(), dsh_tools::Config::default()).await?;
-        mount(&app, dsh_token_meter::plugin(), dsh_token_meter::Config::default()).await?;
-        mount(&app, dsh_timeout_policy::plugin(), dsh_timeout_policy::Config::default()).await?;
-        mount(&app, dsh_checkpoint_policy::plugin(), ()).await?;
-        mount(&app, dsh_repeat_policy::plugin(), dsh_repeat_policy::Config::default()).await?;
-        Workbench::new(&beginning.workspace).mount(&app).await?;
-        approvals(&app, args.approve, progress).await?;
+        mount(app, dsh_prompt::plugin(), prompt).await?;
+        mount(app, dsh_tools::plugin(), dsh_tools::Config::default()).await?;
+        mount(app, dsh_token_meter::plugin(), dsh_token_meter::Config::default()).await?;
+        mount(app, dsh_timeout_policy::plugin(), dsh_timeout_policy::Config::default()).await?;
+        mount(app, dsh_checkpoint_policy::plugin(), ()).await?;
+        mount(app, dsh_repeat_policy::plugin(), dsh_repeat_policy::Config::default()).await?;
+        Workbench::new(&beginning.workspace).mount(app).await?;
+        approvals(app, args.approve, progress).await?;
         if let Some(max_steps) = args.max_steps {
-            mount(&app, dsh_step_limit_policy::plugin(), dsh_step_limit_policy::Config { max_steps }).await?;
+            mount(app, dsh_step_limit_policy::plugin(), dsh_step_limit_policy::Config { max_steps }).await?;
         }
         if let Some(hooks) = hooks {
-            hooks.mount(&app).await?;
+            hooks.mount(app).await?;
         }
-        mount(&app, dsh_agent_loop::plugin(), dsh_agent_loop::Config::default()).await?;
+        mount(app, dsh_agent_loop::plugin(), dsh_agent_loop::Config::default()).await?;
         // What plugins mount themselves is on board before the first request says what there is.
         app.quiet().await;
         if let Some(hooks) = hooks {
@@ -115,14 +118,14 @@ impl Host {
         let options = AgentOptions { provider, model: name, ..AgentOptions::default() };
         let agents = self.agents.get()?.clone();
         let made = if beginning.is_stored {
-            agents.resume(&self.app, ResumeAgent::new(&beginning.id).options(options)).await
+            agents.resume(self.app, ResumeAgent::new(&beginning.id).options(options)).await
         } else {
             let session = CreateSession {
                 id: Some(beginning.id.clone()),
                 cwd: Some(beginning.cwd.clone()),
                 ..CreateSession::default()
             };
-            agents.create(&self.app, CreateAgent::with_session(session).options(options)).await
+            agents.create(self.app, CreateAgent::with_session(session).options(options)).await
         };
         Ok(made?)
     }
@@ -141,11 +144,6 @@ impl Host {
             }
         })?;
         Ok(())
-    }
-
-    /// Ends everything, and says what would not end.
-    pub(super) async fn stop(self) -> Vec<Disposed> {
-        vec![self.app.shutdown().await]
     }
 }
 

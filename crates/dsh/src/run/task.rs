@@ -2,12 +2,14 @@
 
 use std::io::{self, Read as _};
 
-use anyhow::{Context as _, anyhow};
+use anyhow::{Context as _, anyhow, ensure};
 
 use crate::exit::Failure;
 
 /// How standard input is called on the command line.
 const STANDARD_INPUT: &str = "-";
+/// How long a task on standard input may be, in bytes: more than any model reads, and less than would keep a computer busy.
+const MAX_INPUT: u64 = 16 << 20;
 
 /// The task of these words, or that of standard input.
 ///
@@ -26,7 +28,13 @@ pub(super) fn of(words: &[String]) -> Result<String, Failure> {
 
 fn standard_input() -> anyhow::Result<String> {
     let mut bytes = Vec::new();
-    io::stdin().lock().read_to_end(&mut bytes).context("cannot read the task from standard input")?;
+    let input = io::stdin().lock();
+    input.take(MAX_INPUT + 1).read_to_end(&mut bytes).context("cannot read the task from standard input")?;
+    ensure!(
+        bytes.len() as u64 <= MAX_INPUT,
+        "the task on standard input is longer than {} MiB: put it into a file, and have the task say where that is",
+        MAX_INPUT >> 20
+    );
     let task = String::from_utf8(bytes).context("the task on standard input is no UTF-8 text")?;
     Ok(task.trim_end().to_owned())
 }

@@ -1,9 +1,10 @@
 //! Tasks that cannot be begun: nothing is run, and no session is left.
 
-use std::fs;
+use std::fs::{self, File};
 
 use serde_json::json;
 
+use crate::fixture::Ran;
 use crate::run_fixture::{Task, done};
 
 // spec: profile-cli/P46
@@ -16,6 +17,16 @@ fn an_empty_task_is_a_wrong_command_line() {
         assert!(ran.stderr.contains("task") || ran.stderr.contains("TASK"), "{arguments:?}: {}", ran.stderr);
     }
     assert_eq!(task.server.as_ref().unwrap().requests().len(), 0);
+    assert_eq!(task.sessions(), Vec::<String>::new());
+}
+
+#[test]
+fn a_task_without_an_end_is_refused() {
+    let task = Task::answered(json!([done()]));
+    let mut command = task.command(&["-"]);
+    let ran = Ran::from(command.stdin(File::open("/dev/zero").unwrap()).output().unwrap());
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""));
+    assert!(ran.stderr.contains("longer than 16 MiB"), "{}", ran.stderr);
     assert_eq!(task.sessions(), Vec::<String>::new());
 }
 

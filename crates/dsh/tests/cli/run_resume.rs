@@ -1,11 +1,13 @@
 //! `dsh run --resume`: a task goes on with a stored session.
 
 use std::fs;
+use std::path::PathBuf;
 use std::process::Child;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::fixture::Ran;
 use crate::run_fixture::{Task, bash, done};
 
 fn told(request: &Value) -> Vec<String> {
@@ -79,6 +81,7 @@ fn a_session_that_another_process_has_is_not_touched() {
     let ran = task.run(&["run", "--resume", &id, "me too"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(1), ""), "{}", ran.stderr);
     assert!(ran.stderr.contains("is busy"), "{}", ran.stderr);
+    assert_eq!(ran.stderr.lines().count(), 1, "what had begun ends in order: {}", ran.stderr);
     assert!(working.0.try_wait().unwrap().is_none(), "the other one goes on");
 }
 
@@ -128,4 +131,20 @@ fn a_session_whose_writer_was_killed_goes_on() {
         .collect();
     assert_eq!(ends, ["interrupted", "completed"]);
     assert_eq!(task.run(&["session", "check"]).code, Some(0));
+}
+
+#[test]
+fn a_failure_that_names_a_path_sends_no_command_to_the_terminal() {
+    let task = Task::answered(json!([done()]));
+    let home = task.fixture.path("h\x1b[31m");
+    let run =
+        |arguments: &[&str]| Ran::from(task.command(arguments).env("DSH_HOME", &home).output().unwrap());
+    assert_eq!(run(&["go"]).code, Some(0));
+    let inner = |folder: PathBuf| fs::read_dir(folder).unwrap().next().unwrap().unwrap().path();
+    let session = inner(inner(home.join("sessions")));
+    fs::remove_file(session.join("session.lock")).unwrap();
+    fs::create_dir(session.join("session.lock")).unwrap();
+    let ran = run(&["run", "--resume", "last", "go on"]);
+    assert_eq!(ran.code, Some(1));
+    assert!(ran.stderr.contains("h\\u{1b}[31m/sessions") && !ran.stderr.contains('\x1b'), "{:?}", ran.stderr);
 }

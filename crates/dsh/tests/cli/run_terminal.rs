@@ -134,3 +134,26 @@ fn a_terminal_that_takes_no_line_back_gets_whole_lines_only() {
     assert!(!shown.contains('\x1b') && shown.contains("step 1  "), "{shown}");
     assert!(shown.lines().all(|line| !line.contains("waiting for the model")), "{shown}");
 }
+
+#[test]
+fn nothing_that_a_model_says_is_a_command_to_the_terminal() {
+    for to_file in [false, true] {
+        let task = Task::new();
+        let text = "one\n\x1b]0;title\x07two \u{9b}2J\tthree\r\nfour\u{202e}";
+        let steps = json!({ "steps": [{ "text": text }] });
+        fs::write(task.fixture.path("script.json"), steps.to_string()).unwrap();
+        let file = task.fixture.path("script.json");
+        let stdout = to_file.then(|| File::create(task.fixture.path("out")).unwrap());
+        let terminal = Terminal { snapshot: Some(&file), stdout, ..Terminal::default() };
+        let work = task.work().display().to_string();
+        let (code, shown) = terminal.run(&task.fixture, &["run", "go", "--workspace", &work]);
+        assert_eq!(code, Some(0), "{shown}");
+        assert!(!shown.contains("\x1b]") && !shown.contains(['\x07', '\u{9b}', '\u{202e}']), "{shown:?}");
+        if to_file {
+            assert_eq!(fs::read_to_string(task.fixture.path("out")).unwrap(), format!("{text}\n"));
+        } else {
+            let lines = "one\r\n\\u{1b}]0;title\\u{7}two \\u{9b}2J\tthree\r\nfour\\u{202e}\r\n";
+            assert!(shown.ends_with(lines), "{shown:?}");
+        }
+    }
+}
