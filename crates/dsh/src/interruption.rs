@@ -1,14 +1,16 @@
 //! How what runs is told to end: politely at first, and in the end without asking.
 
 use std::io::{self, IsTerminal as _, Write as _};
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
+use crate::app::small_runtime;
 use crate::exit::{Exit, say};
 
 /// How long a command that was told to end may take to end what it runs.
@@ -24,6 +26,8 @@ pub(crate) const STOPPING: &str = "stopping what is still running…";
 
 /// What is said when nothing is waited for any more.
 pub(crate) const FORCED: &str = "interrupted; not everything would end";
+
+const UNWATCHED: &str = "cannot watch for signals";
 
 /// What Ctrl-C and a request to end have brought about.
 #[derive(Clone, Debug, Default)]
@@ -49,6 +53,13 @@ pub(crate) enum Ending {
 #[derive(Clone, Debug)]
 pub(crate) struct Shutdown {
     first: watch::Receiver<Option<Ending>>,
+}
+
+/// The signals that end a run.
+struct Signals {
+    interrupts: Signal,
+    terminations: Signal,
+    hangups: Signal,
 }
 
 /// Ctrl-C, from now on. Called in a runtime.
@@ -113,36 +124,31 @@ impl Ending {
 }
 
 impl Shutdown {
-    /// Watches for signals, as long as the runtime runs. Called in a runtime.
+    /// Watches for signals, until the process ends. A thread of its own does: one that waits for somebody to take what it prints
+    /// hears nothing.
     ///
     /// Source: the reference's shutdown controller.
     pub(crate) fn watch() -> anyhow::Result<Self> {
         let (told, first) = watch::channel(None);
-        let told = Arc::new(told);
-        for (kind, ending) in [
-            (SignalKind::interrupt(), Ending::Interrupt),
-            (SignalKind::terminate(), Ending::Terminate),
-            (SignalKind::hangup(), Ending::HangUp),
-        ] {
-            let (mut signal, told) = (watched(kind)?, Arc::clone(&told));
-            tokio::spawn(async move {
-                while signal.recv().await.is_some() {
-                    let is_first = told.send_if_modified(|told| {
-                        let is_first = told.is_none();
-                        told.get_or_insert(ending);
-                        is_first
-                    });
-                    if !is_first {
-                        std::process::exit(ending.exit() as i32);
-                    }
-                    tokio::spawn(async move {
-                        tokio::time::sleep(GRACE).await;
-                        say(FORCED);
-                        std::process::exit(ending.exit() as i32);
-                    });
-                }
+        let (ready, is_ready) = mpsc::channel();
+        let watching = move || {
+            let signals = small_runtime().and_then(|runtime| {
+                let signals = {
+                    let _inside = runtime.enter();
+                    Signals::watched()?
+                };
+                Ok((runtime, signals))
             });
-        }
+            match signals {
+                Ok((runtime, signals)) => {
+                    let _ = ready.send(Ok(()));
+                    runtime.block_on(signals.heed(&told));
+                }
+                Err(error) => drop(ready.send(Err(error))),
+            }
+        };
+        thread::Builder::new().name("signals".to_owned()).spawn(watching).context(UNWATCHED)?;
+        is_ready.recv().context(UNWATCHED)??;
         Ok(Self { first })
     }
 
@@ -151,12 +157,51 @@ impl Shutdown {
         let mut first = self.first.clone();
         match first.wait_for(Option::is_some).await.map(|ending| *ending) {
             Ok(Some(ending)) => ending,
-            // Nobody watches any more: the runtime ends.
+            // Nobody watches any more.
             Ok(None) | Err(_) => std::future::pending().await,
         }
     }
 }
 
+impl Signals {
+    /// Called in a runtime.
+    fn watched() -> anyhow::Result<Self> {
+        Ok(Self {
+            interrupts: watched(SignalKind::interrupt())?,
+            terminations: watched(SignalKind::terminate())?,
+            hangups: watched(SignalKind::hangup())?,
+        })
+    }
+
+    async fn next(&mut self) -> Ending {
+        tokio::select! {
+            Some(()) = self.interrupts.recv() => Ending::Interrupt,
+            Some(()) = self.terminations.recv() => Ending::Terminate,
+            Some(()) = self.hangups.recv() => Ending::HangUp,
+            else => std::future::pending().await,
+        }
+    }
+
+    /// Tells of the first signal; ends the process with the second one, or when it takes too long.
+    async fn heed(mut self, told: &watch::Sender<Option<Ending>>) {
+        let first = self.next().await;
+        told.send_replace(Some(first));
+        let ending = tokio::select! {
+            second = self.next() => second,
+            () = tokio::time::sleep(GRACE) => {
+                // Not on this thread: maybe nobody takes what is printed, which is why it has taken so long.
+                let saying = thread::spawn(|| say(FORCED));
+                let until = Instant::now() + SILENCE;
+                while !saying.is_finished() && Instant::now() < until {
+                    thread::sleep(Duration::from_millis(10));
+                }
+                first
+            }
+        };
+        std::process::exit(ending.exit() as i32);
+    }
+}
+
 fn watched(kind: SignalKind) -> anyhow::Result<Signal> {
-    signal(kind).context("cannot watch for signals")
+    signal(kind).context(UNWATCHED)
 }

@@ -100,6 +100,9 @@ async fn done(task: &str, setting: Setting<'_>, color: ColorChoice) -> Result<Ex
     let ended = on(&app, task, setting, &telling, &shutdown).await;
     // What did not come to its end ends all the same, before the runtime does.
     stop(&app, &telling).await;
+    if let Some(progress) = &telling.progress {
+        progress.gone();
+    }
     ended
 }
 
@@ -205,7 +208,7 @@ impl Telling {
     fn new(setting: &Setting<'_>, color: ColorChoice) -> Self {
         let is_mixed = setting.args.json && io::stdout().is_terminal();
         let progress = (io::stderr().is_terminal() && !is_mixed)
-            .then(|| Arc::new(Progress::new(Paint::for_stream(color, &io::stderr()))));
+            .then(|| Arc::new(Progress::start(Paint::for_stream(color, &io::stderr()))));
         let out = Arc::new(Out::start());
         let lines = setting.args.json.then(|| Arc::new(Lines::new(Arc::clone(&out))));
         Self { progress, lines, out, max_steps: setting.args.max_steps, start: Instant::now() }

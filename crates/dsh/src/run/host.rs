@@ -135,7 +135,7 @@ impl<'a> Host<'a> {
         &self,
         agent: &AgentHandle,
         teller: Arc<T>,
-        told: fn(&T, &Event),
+        told: fn(&T, &Arc<Event>),
     ) -> anyhow::Result<()> {
         let watching = (agent.id().as_str().to_owned(), teller);
         self.app.on(EVENT).with(watching).run(move |(id, teller), added: &SessionEvent| {

@@ -1,8 +1,13 @@
 //! What goes on, on a terminal: a line for each step and each tool call, and one below them that lives.
+//!
+//! **Invariant** a thread of its own writes to the terminal. One that is stopped, or that nobody reads, keeps the agent neither from
+//! going on nor from being ended.
 
 use std::collections::HashMap;
 use std::fmt::Display;
 use std::io::{self, Write as _};
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::{Duration, Instant};
 
 use dsh_llm::{ContentBlock, StreamChunk};
@@ -15,7 +20,7 @@ use parking_lot::Mutex;
 
 use super::aside::set_live;
 use super::ending::Outcome;
-use crate::interruption::STOPPING;
+use crate::interruption::{SILENCE, STOPPING};
 use crate::paint::{Colour, Paint};
 use crate::replay::list::counted;
 use crate::replay::plan::subject;
@@ -34,6 +39,21 @@ const MIN_SUBJECT: usize = 12;
 
 /// Tells what goes on, on standard error, which is a terminal.
 pub(super) struct Progress {
+    told: Sender<Told>,
+}
+
+/// What the thread is told.
+enum Told {
+    Event(Arc<Event>),
+    Stopping,
+    End(Box<Outcome>, Duration, Sender<()>),
+    Hide(Sender<()>),
+    Show,
+    Gone(Sender<()>),
+}
+
+/// What is on the terminal.
+struct Shown {
     bar: ProgressBar,
     /// Whether the terminal cannot take a line back, so that none lives.
     is_simple: bool,
@@ -58,7 +78,55 @@ struct Call {
 pub(super) struct Hidden<'p>(&'p Progress);
 
 impl Progress {
-    pub(super) fn new(paint: Paint) -> Self {
+    pub(super) fn start(paint: Paint) -> Self {
+        let (told, heard) = mpsc::channel();
+        // Without a thread nothing is shown.
+        let _ = std::thread::Builder::new()
+            .name("progress".to_owned())
+            .spawn(move || Shown::new(paint).follow(&heard));
+        Self { told }
+    }
+
+    /// Takes the live line away until the result is dropped.
+    pub(super) fn hide(&self) -> Hidden<'_> {
+        self.tell_and_wait(Told::Hide);
+        Hidden(self)
+    }
+
+    pub(super) fn event(&self, event: &Arc<Event>) {
+        self.tell(Told::Event(Arc::clone(event)));
+    }
+
+    /// What was cancelled does not end at once.
+    pub(super) fn stopping(&self) {
+        self.tell(Told::Stopping);
+    }
+
+    /// The last line, and no live one any more.
+    pub(super) fn end(&self, outcome: &Outcome, took: Duration) {
+        self.tell_and_wait(|done| Told::End(Box::new(outcome.clone()), took, done));
+    }
+
+    /// Takes the live line away for good.
+    pub(super) fn gone(&self) {
+        self.tell_and_wait(Told::Gone);
+    }
+
+    fn tell(&self, told: Told) {
+        // Nobody hears it where there is no thread.
+        let _ = self.told.send(told);
+    }
+
+    /// Waits until it is shown, but not for a terminal that takes nothing.
+    fn tell_and_wait(&self, told: impl FnOnce(Sender<()>) -> Told) {
+        let (done, is_done) = mpsc::channel();
+        self.tell(told(done));
+        let _ = is_done.recv_timeout(SILENCE);
+    }
+}
+
+impl Shown {
+    fn new(paint: Paint) -> Self {
         let is_simple = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
         let bar = if is_simple { ProgressBar::hidden() } else { ProgressBar::new_spinner() };
         if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg} {elapsed}") {
@@ -72,14 +140,38 @@ impl Progress {
         Self { bar, is_simple, paint, state: Mutex::default() }
     }
 
-    /// Takes the live line away until the result is dropped.
-    pub(super) fn hide(&self) -> Hidden<'_> {
-        self.bar.disable_steady_tick();
-        self.bar.set_draw_target(indicatif::ProgressDrawTarget::hidden());
-        Hidden(self)
+    fn follow(&self, heard: &Receiver<Told>) {
+        for told in heard {
+            match told {
+                Told::Event(event) => self.event(&event),
+                Told::Stopping => {
+                    self.line(format_args!("{STOPPING} (Ctrl-C again: do not wait for it)"));
+                }
+                Told::End(outcome, took, done) => {
+                    self.end(&outcome, took);
+                    let _ = done.send(());
+                }
+                Told::Hide(done) => {
+                    self.bar.disable_steady_tick();
+                    self.bar.set_draw_target(indicatif::ProgressDrawTarget::hidden());
+                    let _ = done.send(());
+                }
+                Told::Gone(done) => {
+                    set_live(None);
+                    self.bar.finish_and_clear();
+                    let _ = done.send(());
+                }
+                Told::Show => {
+                    if !self.is_simple {
+                        self.bar.set_draw_target(indicatif::ProgressDrawTarget::stderr());
+                        self.bar.enable_steady_tick(TICK);
+                    }
+                }
+            }
+        }
     }
 
-    pub(super) fn event(&self, event: &Event) {
+    fn event(&self, event: &Event) {
         match event.kind() {
             StepStart::TYPE => self.step_begins(event),
             AssistantChunk::TYPE => self.piece(event),
@@ -92,13 +184,7 @@ impl Progress {
         }
     }
 
-    /// What was cancelled does not end at once.
-    pub(super) fn stopping(&self) {
-        self.line(format_args!("{STOPPING} (Ctrl-C again: do not wait for it)"));
-    }
-
-    /// The last line, and no live one any more.
-    pub(super) fn end(&self, outcome: &Outcome, took: Duration) {
+    fn end(&self, outcome: &Outcome, took: Duration) {
         set_live(None);
         let usage = outcome.usage;
         let (read, written) =
@@ -249,20 +335,8 @@ fn shown(took: Duration) -> String {
     }
 }
 
-/// A run that could not be begun leaves no line that lives.
-impl Drop for Progress {
-    fn drop(&mut self) {
-        set_live(None);
-        self.bar.finish_and_clear();
-    }
-}
-
 impl Drop for Hidden<'_> {
     fn drop(&mut self) {
-        let Progress { bar, is_simple, .. } = self.0;
-        if !is_simple {
-            bar.set_draw_target(indicatif::ProgressDrawTarget::stderr());
-            bar.enable_steady_tick(TICK);
-        }
+        self.0.tell(Told::Show);
     }
 }

@@ -117,3 +117,33 @@ fn a_reader_that_does_not_read_keeps_no_signal_from_being_heard() {
     assert_eq!(status.code(), Some(130));
     assert_eq!(task.reason(), json!({ "kind": "completed" }));
 }
+
+/// Whether it ends by itself, and with which code.
+fn ended(child: &mut Child) -> Option<i32> {
+    let start = Instant::now();
+    while start.elapsed() < Duration::from_secs(60) {
+        if let Some(status) = child.try_wait().unwrap() {
+            return status.code();
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    child.kill().unwrap();
+    panic!("the process did not end");
+}
+
+// spec: profile-cli/P37
+#[cfg(target_os = "linux")]
+#[test]
+fn a_terminal_that_takes_nothing_keeps_no_task_from_going_on_and_no_signal_from_being_heard() {
+    let task = Task::answered(json!([bash("true")]));
+    let terminal = nix::pty::openpty(None, None).unwrap();
+    let stderr = Stdio::from(terminal.slave);
+    let mut child = task.command(&["go"]).stdout(Stdio::null()).stderr(stderr).spawn().unwrap();
+    // So much is shown of these that it cannot be kept for a reader.
+    let requests = task.server.as_ref().unwrap().wait_for(100, Duration::from_secs(120));
+    assert!(requests.len() >= 100, "{}", requests.len());
+    send(&child, Signal::SIGTERM);
+    assert_eq!(ended(&mut child), Some(0));
+    assert_eq!(task.reason(), json!({ "kind": "aborted", "reason": { "kind": "disposed" } }));
+    drop(terminal.master);
+}
