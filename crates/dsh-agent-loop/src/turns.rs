@@ -19,8 +19,9 @@ use crate::fail::{Fail, Failed};
 use crate::memory::Memory;
 use crate::parts::Parts;
 
-/// How long whoever is asked may go on after the turn was cancelled. They are told of it, and may have something to finish.
-const PATIENCE: Duration = Duration::from_secs(3);
+/// How long whoever is asked may go on after the turn was cancelled. They are told of it, and may have something to finish: a hook waits
+/// for the end of a program that has to be killed. It is less than the end of an agent may take.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The loop of one agent.
 pub(crate) struct Turns {

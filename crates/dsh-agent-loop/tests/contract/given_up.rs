@@ -117,7 +117,8 @@ async fn who_is_told_of_a_cancellation_may_finish() {
                           next: Next<'_, PreStep, PreStepDecision>| {
         asked.cancel();
         step.cancellation.cancelled().await;
-        tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+        // As long as a program may take that does not end by itself.
+        tokio::time::sleep(std::time::Duration::from_secs(6)).await;
         finished.cancel();
         next.run(step).await
     };

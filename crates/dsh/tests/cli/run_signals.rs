@@ -118,6 +118,23 @@ fn a_reader_that_does_not_read_keeps_no_signal_from_being_heard() {
     assert_eq!(task.reason(), json!({ "kind": "completed" }));
 }
 
+// spec: profile-cli/P37
+#[test]
+fn a_hook_that_does_not_want_to_end_is_ended_and_its_end_is_in_the_log() {
+    let task = Task::answered(json!([done()]));
+    let command = "trap '' TERM; echo $$ > pid; for i in $(seq 2000); do sleep 0.05; done";
+    let hooks = json!({ "hooks": { "UserPromptSubmit": [{ "hooks": [{ "type": "command", "command": command }] }] } });
+    let file = task.fixture.path("settings.json");
+    fs::write(&file, hooks.to_string()).unwrap();
+    let child = begun(&task, &["run", "--hooks", &file.display().to_string(), "go"]);
+    send(&child, Signal::SIGTERM);
+    let ran = Ran::from(child.wait_with_output().unwrap());
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(!is_running(&task));
+    assert_eq!(task.kinds().iter().rev().take(2).collect::<Vec<_>>(), ["turn/end", "hook/result"]);
+    assert_eq!(task.server.as_ref().unwrap().requests().len(), 0);
+}
+
 /// Whether it ends by itself, and with which code.
 fn ended(child: &mut Child) -> Option<i32> {
     let start = Instant::now();
