@@ -90,7 +90,7 @@ pub const INBOX_CLAIMED: Emit<InboxClaim> =
 /// messages, or enter it with others; `next` gives the decision of the rest, which is to enter with those that were taken
 /// and, last, the news about the runtime context, which a listener that does not call `next` leaves out. A panic fails the
 /// turn. Cancellation ends the turn once the listeners have returned, whatever they decided; a listener that waits for long
-/// watches [`PreStep::cancellation`].
+/// watches [`PreStep::cancellation`], and is dropped where it waits if it does not.
 ///
 /// Source: event `agent/pre-step`.
 pub const PRE_STEP: Waterfall<PreStep, PreStepDecision> =
@@ -102,7 +102,7 @@ pub const PRE_STEP: Waterfall<PreStep, PreStepDecision> =
 /// the settings as they are: those of the request before without what its adapter chose, at first those of the agent. A listener
 /// returns others to switch the provider, the model or the way it is asked; messages are out of its reach. An error of a listener,
 /// and its panic, fail the turn. Cancellation ends the turn once the listeners have returned; one that waits for long watches
-/// [`AgentRequest::cancellation`].
+/// [`AgentRequest::cancellation`], and is dropped where it waits if it does not.
 ///
 /// Source: event `agent/request`.
 pub const REQUEST: Waterfall<AgentRequest, Requested> =
@@ -114,7 +114,7 @@ pub const REQUEST: Waterfall<AgentRequest, Requested> =
 /// scope-filtered by the agent. A listener that sees to it returns [`Recovery::Retry`](crate::Recovery::Retry) when the time has
 /// come, without `next`; `next` gives the decision of the rest, which is not to. An error of a listener, and its panic, end the
 /// turn in the place of the failure. Cancellation wins over a retry; a listener that waits watches
-/// [`RequestError::cancellation`].
+/// [`RequestError::cancellation`], and is dropped where it waits if it does not.
 ///
 /// Source: event `agent/request-error`.
 pub const REQUEST_ERROR: Waterfall<RequestError, Recovered> =
@@ -126,7 +126,7 @@ pub const REQUEST_ERROR: Waterfall<RequestError, Recovered> =
 /// listener that says something ([`Agent::steer`], [`Agent::inject`]) has the turn go on, and the event comes again when it
 /// is about to end once more. Listeners are asked one after another, and none can answer for the rest; one that fails or
 /// panics fails the turn. Cancellation ends the turn once the listeners have returned; one that waits for long watches
-/// [`TurnStopping::cancellation`].
+/// [`TurnStopping::cancellation`], and is dropped where it waits if it does not.
 ///
 /// Source: event `agent/turn-stopping`.
 pub const TURN_STOPPING: Serial<TurnStopping, Infallible> =
