@@ -10,6 +10,7 @@ mod support;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Child, ChildStderr, Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use dsh_session::{Opened, Storage as _, StorageError};
@@ -24,8 +25,13 @@ struct Other {
     said: BufReader<ChildStderr>,
 }
 
+/// A child has copies of all descriptors until it runs its own program, also of a lock that another test has just let go of: who
+/// starts one waits until all others run.
+static STARTING: Mutex<()> = Mutex::new(());
+
 impl Other {
     fn start(root: &Path, compression: Compression, work: &str) -> Self {
+        let _alone = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "other_process", "--ignored", "--nocapture"])
             .env("OTHER_PROCESS_ROOT", root)
