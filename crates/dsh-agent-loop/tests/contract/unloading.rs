@@ -74,8 +74,6 @@ async fn the_tools_go_after_the_agents_that_use_them() {
     fixture.offer(&fixture.app, raw("slow").run(body));
     agent.followup(said("go")).unwrap();
     entered.cancelled().await;
-    let tools = fixture.app.inspect();
-    drop(tools);
     fixture.agent_loop.dispose().await;
     assert_eq!(endings(agent.session()), [TurnEndReason::Aborted { reason: CancelCause::Disposed {} }]);
     let results = agent.session().events().iter().filter(|event| event.kind() == "tool/result").count();
@@ -100,7 +98,6 @@ async fn the_loop_can_be_loaded_again_and_makes_agents_again() {
     fixture.app.quiet().await;
     fixture.app.take_errors();
     assert!(cordis::chain(&failed).contains("already"), "{}", cordis::chain(&failed));
-    let _ = options();
 }
 
 // spec: agent-loop/S28, agent-loop/S39, design/P1

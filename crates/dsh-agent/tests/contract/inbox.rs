@@ -5,8 +5,7 @@ use std::sync::Arc;
 use cordis::testing::TestApp;
 use dsh_agent::testing::{MemoryDriver, parts};
 use dsh_agent::{
-    Agent, AgentParts, INBOX_CLAIMED, INBOX_DISCARDED, INBOX_INSERTED, InboxClaim, InboxError, Pending,
-    Target,
+    Agent, INBOX_CLAIMED, INBOX_DISCARDED, INBOX_INSERTED, InboxClaim, InboxError, Pending, Target,
 };
 use dsh_llm::{ContentBlock, Message};
 use dsh_session::{
@@ -290,5 +289,4 @@ async fn threads_that_change_it_at_once_leave_a_log_that_gives_the_same_back() {
         thread.join().unwrap();
     }
     assert_eq!(Pending::restored(world.agent.session()).unwrap(), world.agent.inbox().pending());
-    let _ = |parts: AgentParts| parts.pending;
 }
