@@ -2,8 +2,8 @@
 
 use cordis::Next;
 use dsh_agent::{AgentRequest, AgentStatus, REQUEST, Requested, TURN_STOPPING, TurnStopping};
-use dsh_llm::FinishReason;
-use dsh_llm::testing::Answer;
+use dsh_llm::testing::{Answer, finish};
+use dsh_llm::{ContentBlock, FinishReason, StreamChunk};
 use dsh_session::{
     APPENDING, Appending, CancelCause, EVENT, Payload as _, SessionEvent, StepStart, TurnEndReason, TurnStart,
 };
@@ -200,11 +200,19 @@ async fn a_listener_that_fails_when_a_turn_is_about_to_end_fails_it() {
 // spec: agent-loop/S42, agent-loop/S53
 #[tokio::test]
 async fn an_answer_at_its_limit_ends_the_turn_and_runs_no_tools() {
-    let fixture = Fixture::new([ended("half", FinishReason::MaxTokens {}), Answer::text("next")]).await;
+    let whole = ContentBlock::ToolCall { id: "c1".into(), name: "echo".into(), arguments: "{}".into() };
+    let cut = Answer::new().chunks([
+        StreamChunk::BlockStart { index: 0, block_type: "tool-call".into() },
+        StreamChunk::BlockEnd { index: 0, block: whole },
+        finish(FinishReason::MaxTokens {}),
+    ]);
+    let fixture = Fixture::new([cut, Answer::text("next")]).await;
+    fixture.echo(&fixture.app, "echo");
     let agent = fixture.agent("a").await;
     agent.followup(said("go")).unwrap();
     agent.when_idle().await;
     assert_eq!(endings(agent.session()), [TurnEndReason::MaxTokens {}]);
+    assert!(!kinds(agent.session()).contains(&"tool/call".to_owned()));
     agent.followup(said("more")).unwrap();
     agent.when_idle().await;
     assert_eq!(endings(agent.session()), [TurnEndReason::MaxTokens {}, TurnEndReason::Completed {}]);
